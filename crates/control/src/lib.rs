@@ -1,0 +1,1 @@
+//! Observation, policy, actuation, objective and closed loop: the control tasks.

@@ -1,0 +1,1 @@
+//! Training through the physics, data pools, checkpoints and evaluation.

@@ -1,0 +1,1 @@
+//! Grids, random fields and solvers of partial differential equations, written forward-only on the engine.
