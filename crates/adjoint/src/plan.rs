@@ -1,0 +1,340 @@
+//! From a trace to a plan: what runs once per rollout, what runs every step, what the reverse sweep needs, and where in
+//! memory every value and every adjoint lives.
+//!
+//! # Stages
+//! A primitive belongs to the *step* if it depends on a state or a sequence, else to the *set-up*, which runs once
+//! per rollout. Adjoints of set-up values are summed over all steps and pushed back through the set-up once.
+//!
+//! # Time line of a step
+//! With n primitives in the step, primitive i runs forward at time i and in reverse at time 2n - i; at time n the
+//! adjoints of the next states and of the terms are put in. A value lives from its own time to that of its last
+//! reader, forward or reverse; an adjoint lives from its first contribution to the reverse of the primitive that made the
+//! value. Two lifetimes that do not meet may share memory: a linear scan assigns the slots.
+
+use crate::primitive::{Io, MAX_INPUTS, Primitive};
+use crate::trace::{Source, Trace};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// One primitive of a stage, with its operands resolved to slots.
+pub(crate) struct Op {
+    pub primitive: Arc<dyn Primitive>,
+    pub io: Io,
+    pub inputs: Vec<usize>,
+    pub output: usize,
+    /// Present if its reverse runs.
+    pub reverse: Option<ReverseOp>,
+}
+
+/// Where a reverse rule reads and writes.
+pub(crate) struct ReverseOp {
+    /// Input values it looks at.
+    pub seen_inputs: [Option<usize>; MAX_INPUTS],
+    pub seen_output: Option<usize>,
+    /// Adjoint slot of the output.
+    pub from: usize,
+    /// Adjoint slot of every input somebody wants, and whether to add to it.
+    pub to: Vec<Option<(usize, bool)>>,
+}
+
+/// An adjoint put in at the end of a step.
+pub(crate) struct Seed {
+    pub slot: usize,
+    pub accumulate: bool,
+}
+
+pub(crate) struct Plan {
+    pub setup: Vec<Op>,
+    pub step: Vec<Op>,
+    /// Numbers in every value slot and every adjoint slot.
+    pub value_len: Vec<usize>,
+    pub adjoint_len: Vec<usize>,
+    /// Adjoint slots that are summed over all steps of a rollout.
+    pub persistent_adjoints: Vec<usize>,
+    /// Value slots that hold something the reverse sweep reads: kept per step when storing instead of recomputing.
+    pub stored: Vec<usize>,
+    pub constants: Vec<(usize, Vec<f64>)>,
+    pub params: Vec<Placed>,
+    pub fixed: Vec<Placed>,
+    pub sequences: Vec<Placed>,
+    pub states: Vec<Placed>,
+    /// Value slot and seed of every next state and term.
+    pub next: Vec<(usize, Seed)>,
+    pub terms: Vec<(usize, Seed)>,
+    pub records: Vec<usize>,
+}
+
+/// Slots of an input; no adjoint slot if the objective does not depend on it.
+pub(crate) struct Placed {
+    pub value: usize,
+    pub adjoint: Option<usize>,
+}
+
+/// First and last time something is in use.
+#[derive(Clone, Copy)]
+struct Lifetime {
+    first: usize,
+    last: usize,
+}
+
+/// What the analysis of the trace finds out about its nodes.
+struct Facts {
+    /// Runs every step.
+    in_step: Vec<bool>,
+    /// Depends on something a gradient may be asked for.
+    active: Vec<bool>,
+    /// The objective depends on it.
+    reached: Vec<bool>,
+    /// Position of a node's primitive in its stage.
+    position: Vec<usize>,
+    step_len: usize,
+}
+
+fn analyse(trace: &Trace) -> Facts {
+    let count = trace.nodes.len();
+    let mut facts = Facts {
+        in_step: vec![false; count],
+        active: vec![false; count],
+        reached: vec![false; count],
+        position: vec![0; count],
+        step_len: 0,
+    };
+    let mut setup_len = 0;
+    for (id, node) in trace.nodes.iter().enumerate() {
+        match &node.source {
+            Source::Constant(_) => {}
+            Source::Param | Source::Fixed => facts.active[id] = true,
+            Source::Sequence | Source::State => {
+                facts.active[id] = true;
+                facts.in_step[id] = true;
+            }
+            Source::Primitive { inputs, .. } => {
+                facts.in_step[id] = inputs.iter().any(|&(i, _)| facts.in_step[i]);
+                facts.active[id] = inputs.iter().any(|&(i, _)| facts.active[i]);
+                let length = if facts.in_step[id] { &mut facts.step_len } else { &mut setup_len };
+                facts.position[id] = *length;
+                *length += 1;
+            }
+        }
+    }
+    for id in trace.next.iter().copied().chain(trace.terms.iter().map(|t| t.1)) {
+        assert!(facts.in_step[id], "a next state or term must depend on a state or a sequence");
+        facts.reached[id] = true;
+    }
+    for id in (0..count).rev() {
+        if let Source::Primitive { inputs, .. } = &trace.nodes[id].source
+            && facts.reached[id]
+        {
+            for &(i, _) in inputs {
+                facts.reached[i] |= facts.active[i];
+            }
+        }
+    }
+    for id in 0..count {
+        facts.reached[id] &= facts.active[id];
+    }
+    facts
+}
+
+/// Gives a slot to every lifetime; slots are reused by equally long values.
+fn assign(lifetimes: &[(usize, Lifetime, usize)], slots: &mut Vec<usize>) -> HashMap<usize, usize> {
+    let mut order: Vec<_> = lifetimes.to_vec();
+    order.sort_by_key(|(id, life, _)| (life.first, *id));
+    let mut free: HashMap<usize, Vec<(usize, usize)>> = HashMap::new();
+    let mut placed = HashMap::new();
+    for (id, life, len) in order {
+        let idle = free.entry(len).or_default();
+        let slot = match idle.iter().position(|&(until, _)| until < life.first) {
+            Some(i) => idle.swap_remove(i).1,
+            None => {
+                slots.push(len);
+                slots.len() - 1
+            }
+        };
+        idle.push((life.last, slot));
+        placed.insert(id, slot);
+    }
+    placed
+}
+
+impl Plan {
+    pub fn new(trace: &Trace, samples: usize) -> Plan {
+        let facts = analyse(trace);
+        let (value_of, stored, value_len) = place_values(trace, &facts, samples);
+        let (adjoint_of, persistent_adjoints, adjoint_len) = place_adjoints(trace, &facts, samples);
+
+        // contributions to an adjoint in the order they arrive: the first writes, the others add
+        let mut touched = vec![false; trace.nodes.len()];
+        let mut seed = |id: usize| {
+            (
+                value_of[id],
+                Seed {
+                    slot: adjoint_of[id].unwrap_or(0),
+                    accumulate: std::mem::replace(&mut touched[id], true),
+                },
+            )
+        };
+        let next = trace.next.iter().map(|&id| seed(id)).collect();
+        let terms = trace.terms.iter().map(|&(_, id)| seed(id)).collect();
+
+        let (mut setup, mut step) = (Vec::new(), Vec::new());
+        for (id, node) in trace.nodes.iter().enumerate().rev() {
+            let Source::Primitive { primitive, inputs } = &node.source else { continue };
+            let io = Io { inputs: inputs.iter().map(|i| i.1).collect(), output: node.shape, samples };
+            let reverse = facts.reached[id].then(|| {
+                let reads = primitive.reverse_reads(inputs.len());
+                let mut seen_inputs = [None; MAX_INPUTS];
+                for (k, &(i, _)) in inputs.iter().enumerate() {
+                    seen_inputs[k] = (reads.inputs >> k & 1 == 1).then_some(value_of[i]);
+                }
+                let to = inputs
+                    .iter()
+                    .map(|&(i, _)| {
+                        let slot = adjoint_of[i]?;
+                        let first = facts.in_step[i] && !std::mem::replace(&mut touched[i], true);
+                        Some((slot, !first))
+                    })
+                    .collect();
+                ReverseOp {
+                    seen_inputs,
+                    seen_output: reads.output.then_some(value_of[id]),
+                    from: adjoint_of[id].expect("a reached node has an adjoint"),
+                    to,
+                }
+            });
+            let inputs = inputs.iter().map(|&(i, _)| value_of[i]).collect();
+            let op = Op { primitive: primitive.clone(), io, inputs, output: value_of[id], reverse };
+            if facts.in_step[id] { step.push(op) } else { setup.push(op) }
+        }
+        setup.reverse();
+        step.reverse();
+
+        let mut plan = Plan {
+            setup,
+            step,
+            value_len,
+            adjoint_len,
+            persistent_adjoints,
+            stored,
+            constants: Vec::new(),
+            params: Vec::new(),
+            fixed: Vec::new(),
+            sequences: Vec::new(),
+            states: Vec::new(),
+            next,
+            terms,
+            records: trace.records.iter().map(|r| value_of[r.1]).collect(),
+        };
+        for (id, node) in trace.nodes.iter().enumerate() {
+            let list = match &node.source {
+                Source::Constant(data) => {
+                    plan.constants.push((value_of[id], data.clone()));
+                    continue;
+                }
+                Source::Param => &mut plan.params,
+                Source::Fixed => &mut plan.fixed,
+                Source::Sequence => &mut plan.sequences,
+                Source::State => &mut plan.states,
+                Source::Primitive { .. } => continue,
+            };
+            list.push(Placed { value: value_of[id], adjoint: adjoint_of[id] });
+        }
+        plan
+    }
+}
+
+/// Value slot of every node, the slots worth storing, and the length of every slot.
+fn place_values(trace: &Trace, facts: &Facts, samples: usize) -> (Vec<usize>, Vec<usize>, Vec<usize>) {
+    let n = facts.step_len;
+    let mut last = vec![0; trace.nodes.len()];
+    let mut read_in_reverse = vec![false; trace.nodes.len()];
+    for (id, node) in trace.nodes.iter().enumerate() {
+        let Source::Primitive { primitive, inputs } = &node.source else { continue };
+        if !facts.in_step[id] {
+            continue; // what the set-up reads keeps its place anyway
+        }
+        let at = facts.position[id];
+        let reads = primitive.reverse_reads(inputs.len());
+        for (k, &(i, _)) in inputs.iter().enumerate() {
+            last[i] = last[i].max(at);
+            if facts.reached[id] && reads.inputs >> k & 1 == 1 {
+                last[i] = last[i].max(2 * n - at);
+                read_in_reverse[i] = true;
+            }
+        }
+        if facts.reached[id] && reads.output {
+            last[id] = last[id].max(2 * n - at);
+            read_in_reverse[id] = true;
+        }
+    }
+    let watched =
+        trace.next.iter().chain(trace.terms.iter().map(|t| &t.1)).chain(trace.records.iter().map(|r| &r.1));
+    for &id in watched {
+        last[id] = last[id].max(n);
+    }
+
+    let (mut slots, mut value_of, mut shared) = (Vec::new(), vec![usize::MAX; trace.nodes.len()], Vec::new());
+    for (id, node) in trace.nodes.iter().enumerate() {
+        let len = node.shape.len(samples);
+        let computed_in_step = facts.in_step[id] && matches!(node.source, Source::Primitive { .. });
+        if computed_in_step {
+            let first = facts.position[id];
+            shared.push((id, Lifetime { first, last: last[id].max(first) }, len));
+        } else {
+            slots.push(len); // inputs and set-up values keep their place for the whole rollout
+            value_of[id] = slots.len() - 1;
+        }
+    }
+    let placed = assign(&shared, &mut slots);
+    let mut stored = Vec::new();
+    for (id, _, _) in shared {
+        value_of[id] = placed[&id];
+        if read_in_reverse[id] {
+            stored.push(placed[&id]);
+        }
+    }
+    (value_of, stored, slots)
+}
+
+/// Adjoint slot of every node that has one, the slots summed over a rollout, and the length of every slot.
+fn place_adjoints(
+    trace: &Trace,
+    facts: &Facts,
+    samples: usize,
+) -> (Vec<Option<usize>>, Vec<usize>, Vec<usize>) {
+    let n = facts.step_len;
+    let mut first = vec![usize::MAX; trace.nodes.len()];
+    for &id in trace.next.iter().chain(trace.terms.iter().map(|t| &t.1)) {
+        first[id] = n;
+    }
+    for (id, node) in trace.nodes.iter().enumerate() {
+        let Source::Primitive { inputs, .. } = &node.source else { continue };
+        if facts.reached[id] && facts.in_step[id] {
+            for &(i, _) in inputs {
+                first[i] = first[i].min(2 * n - facts.position[id]);
+            }
+        }
+    }
+    let (mut slots, mut persistent, mut shared) = (Vec::new(), Vec::new(), Vec::new());
+    let mut adjoint_of = vec![None; trace.nodes.len()];
+    for (id, node) in trace.nodes.iter().enumerate().filter(|(id, _)| facts.reached[*id]) {
+        let len = node.shape.len(samples);
+        match node.source {
+            Source::Primitive { .. } if facts.in_step[id] => {
+                let life = Lifetime { first: first[id], last: 2 * n - facts.position[id] };
+                shared.push((id, life, len));
+            }
+            _ => {
+                slots.push(len);
+                adjoint_of[id] = Some(slots.len() - 1);
+                if !facts.in_step[id] {
+                    persistent.push(slots.len() - 1);
+                }
+            }
+        }
+    }
+    for (id, slot) in assign(&shared, &mut slots) {
+        adjoint_of[id] = Some(slot);
+    }
+    (adjoint_of, persistent, slots)
+}

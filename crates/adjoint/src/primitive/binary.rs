@@ -1,0 +1,76 @@
+//! `a + b`, `a - b`, `a b`, element by element, on operands of equal shape.
+
+use super::*;
+use crate::simd::{dispatched, sweep};
+
+#[derive(Clone, Copy)]
+pub(crate) enum Binary {
+    Add,
+    Sub,
+    Mul,
+}
+
+impl Primitive for Binary {
+    fn output(&self, inputs: &[Shape]) -> Shape {
+        assert_eq!(inputs[0], inputs[1], "operands of one shape");
+        inputs[0]
+    }
+    fn reverse_reads(&self, _: usize) -> Reads {
+        let inputs = if matches!(self, Binary::Mul) { 0b11 } else { 0 };
+        Reads { inputs, output: false }
+    }
+    both_precisions!(|self, _io| *self);
+}
+
+impl<T: Real> Kernel<T> for Binary {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut [T]) {
+        forward(isa, *self, x[0], x[1], y);
+    }
+    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut [T]) {
+        for i in 0..2 {
+            let to = &mut dx[i];
+            if !to.wanted() {
+                continue;
+            }
+            let (acc, to) = (to.accumulate, &mut to.data[..]);
+            match self {
+                Binary::Mul => add_product(isa, seen.x[1 - i], dy, acc, to),
+                Binary::Sub if i == 1 => add_scaled(isa, T::of(-1.0), dy, acc, to),
+                _ => add_scaled(isa, T::of(1.0), dy, acc, to),
+            }
+        }
+    }
+}
+
+dispatched! {
+    fn forward(kind: Binary, a: &[T], b: &[T], y: &mut [T]) {
+        macro_rules! each {
+            ($op:ident) => {
+                sweep!(V, y.len(), |i, n| { V::get(a, i, n).$op(V::get(b, i, n)).put(y, i, n); })
+            };
+        }
+        match kind {
+            Binary::Add => each!(add),
+            Binary::Sub => each!(sub),
+            Binary::Mul => each!(mul),
+        }
+    }
+}
+
+dispatched! {
+    fn add_product(a: &[T], b: &[T], accumulate: bool, to: &mut [T]) {
+        sweep!(V, to.len(), |i, n| {
+            V::get(a, i, n).mul(V::get(b, i, n)).put_or_add(accumulate, to, i, n);
+        });
+    }
+}
+
+dispatched! {
+    /// `to (+)= c a`.
+    pub(crate) fn add_scaled(c: T, a: &[T], accumulate: bool, to: &mut [T]) {
+        let c = V::splat(c);
+        sweep!(V, to.len(), |i, n| {
+            V::get(a, i, n).mul(c).put_or_add(accumulate, to, i, n);
+        });
+    }
+}

@@ -1,0 +1,76 @@
+//! Repetition: one row, one column or one shared value becomes many. The adjoint is the sum over the copies.
+
+use super::*;
+
+pub(crate) struct Broadcast {
+    pub to: Shape,
+}
+
+impl Primitive for Broadcast {
+    fn output(&self, inputs: &[Shape]) -> Shape {
+        let from = inputs[0];
+        let fits = |a: usize, b: usize| a == b || a == 1;
+        assert!(
+            fits(from.rows, self.to.rows)
+                && fits(from.cols, self.to.cols)
+                && (from.shared || !self.to.shared),
+            "{from:?} cannot be repeated to {:?}",
+            self.to
+        );
+        self.to
+    }
+    fn reverse_reads(&self, _: usize) -> Reads {
+        Reads::default()
+    }
+    both_precisions!(|self, io| Repeat { from: io.inputs[0], to: self.to, samples: io.samples });
+}
+
+struct Repeat {
+    from: Shape,
+    to: Shape,
+    samples: usize,
+}
+
+impl Repeat {
+    /// Calls `each(source, target)` with the first index of every run of `run` consecutive target elements; the source is
+    /// a run too (step 1) or one element (step 0).
+    fn runs(&self, mut each: impl FnMut(usize, usize)) {
+        let source_row = self.from.lanes(self.samples);
+        let per_col = if self.from.shared { 1 } else { self.samples };
+        let target_row = self.to.lanes(self.samples);
+        let run = self.run();
+        for row in 0..self.to.rows {
+            let source = if self.from.rows == 1 { 0 } else { row * source_row };
+            for col in 0..self.to.cols {
+                let col_source = if self.from.cols == 1 { 0 } else { col * per_col };
+                each(source + col_source, row * target_row + col * run);
+            }
+        }
+    }
+    fn run(&self) -> usize {
+        if self.to.shared { 1 } else { self.samples }
+    }
+    fn step(&self) -> usize {
+        if self.from.shared { 0 } else { 1 }
+    }
+}
+
+impl<T: Real> Kernel<T> for Repeat {
+    fn forward(&self, _: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut [T]) {
+        let (run, step) = (self.run(), self.step());
+        self.runs(|from, to| {
+            for s in 0..run {
+                y[to + s] = x[0][from + s * step];
+            }
+        });
+    }
+    fn reverse(&self, _: Isa, _: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut [T]) {
+        dx[0].prepare();
+        let (run, step) = (self.run(), self.step());
+        self.runs(|from, to| {
+            for s in 0..run {
+                dx[0].data[from + s * step] += dy[to + s];
+            }
+        });
+    }
+}

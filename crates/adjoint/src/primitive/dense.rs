@@ -1,0 +1,236 @@
+//! A dense layer along the rows: `y = wᵀ x + b`, `x: [inputs][cols]`, `w: [inputs][outputs]` and `b: [outputs][1]` shared.
+//!
+//! Three products: forward `wᵀ x`; reverse `dx = w dy`, `dw = x dyᵀ`, `db = sum dy`. In the first two the lanes are the
+//! vector axis and weights are broadcast, which needs no packing: a tile of outputs times up to three vectors
+//! stays in registers while the inputs stream by. The third is a sum over lanes: a tile of dot products.
+
+use super::*;
+use crate::simd::{Vector, dispatched, sweep};
+
+pub(crate) struct Dense;
+
+impl Primitive for Dense {
+    fn output(&self, inputs: &[Shape]) -> Shape {
+        let (x, w) = (inputs[0], inputs[1]);
+        assert!(x.rows == w.rows && w.shared && !x.shared, "a weight of {w:?} on {x:?}");
+        if let Some(b) = inputs.get(2) {
+            assert!(b.shared && b.size() == w.cols, "a bias of {b:?} for {} outputs", w.cols);
+        }
+        Shape::per_sample(w.cols, x.cols)
+    }
+    fn reverse_reads(&self, _: usize) -> Reads {
+        Reads { inputs: 0b11, output: false }
+    }
+    fn flops(&self, io: &Io) -> f64 {
+        2.0 * io.inputs[0].rows as f64 * io.output.len(io.samples) as f64
+    }
+    both_precisions!(|self, io| Layer {
+        inputs: io.inputs[0].rows,
+        outputs: io.output.rows,
+        lanes: io.output_lanes(),
+    });
+}
+
+struct Layer {
+    inputs: usize,
+    outputs: usize,
+    lanes: usize,
+}
+
+impl<T: Real> Kernel<T> for Layer {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut [T]) {
+        let w = Weights { data: x[1], out_stride: 1, in_stride: self.outputs };
+        product(isa, self.outputs, self.inputs, w, x[0], x[2], false, self.lanes, y);
+    }
+
+    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut [T]) {
+        if dx[0].wanted() {
+            let w = Weights { data: seen.x[1], out_stride: self.outputs, in_stride: 1 };
+            let acc = dx[0].accumulate;
+            product(isa, self.inputs, self.outputs, w, dy, &[], acc, self.lanes, &mut dx[0].data);
+        }
+        if dx[1].wanted() {
+            dx[1].prepare();
+            outer(isa, self.inputs, self.outputs, seen.x[0], dy, self.lanes, &mut dx[1].data);
+        }
+        if dx.len() > 2 && dx[2].wanted() {
+            dx[2].prepare();
+            sums(isa, dy, self.lanes, &mut dx[2].data);
+        }
+    }
+}
+
+/// A weight matrix seen with either index as the output.
+#[derive(Clone, Copy)]
+struct Weights<'a, T> {
+    data: &'a [T],
+    out_stride: usize,
+    in_stride: usize,
+}
+
+/// What a product is added to.
+#[derive(Clone, Copy)]
+struct Target<'a, T> {
+    bias: &'a [T],
+    accumulate: bool,
+}
+
+/// `R` outputs from row `o` on, `C` vectors of lanes from `l` on (the last of `count` lanes).
+#[inline(always)]
+fn tile<V: Vector, const R: usize, const C: usize>(
+    inner: usize,
+    w: Weights<'_, V::Real>,
+    x: &[V::Real],
+    target: Target<'_, V::Real>,
+    lanes: usize,
+    (o, l, count): (usize, usize, usize),
+    y: &mut [V::Real],
+) {
+    let mut sum = [[V::zero(); C]; R];
+    if !target.bias.is_empty() {
+        for r in 0..R {
+            sum[r] = [V::splat(target.bias[o + r]); C];
+        }
+    }
+    let first = o * w.out_stride;
+    debug_assert!(inner == 0 || first + (R - 1) * w.out_stride + (inner - 1) * w.in_stride < w.data.len());
+    for k in 0..inner {
+        let mut column = [V::zero(); C];
+        for c in 0..C {
+            column[c] = V::get(x, k * lanes + l + c * V::LANES, if C == 1 { count } else { V::LANES });
+        }
+        for r in 0..R {
+            // SAFETY: the largest index is checked by the assertion above, against the sizes fixed at trace time.
+            let weight =
+                V::splat(unsafe { *w.data.get_unchecked(first + r * w.out_stride + k * w.in_stride) });
+            for c in 0..C {
+                sum[r][c] = weight.fma(column[c], sum[r][c]);
+            }
+        }
+    }
+    for r in 0..R {
+        for c in 0..C {
+            let n = if C == 1 { count } else { V::LANES };
+            sum[r][c].put_or_add(target.accumulate, y, (o + r) * lanes + l + c * V::LANES, n);
+        }
+    }
+}
+
+dispatched! {
+    /// `y (+)= w x + bias` for a strip of lanes at a time, so that the strip of x stays in the first-level cache.
+    fn product(outputs: usize, inner: usize, w: Weights<'_, T>, x: &[T], bias: &[T], accumulate: bool, lanes: usize, y: &mut [T]) {
+        let target = Target { bias, accumulate };
+        macro_rules! strip {
+            ($c:literal, $l:expr, $count:expr) => {{
+                let mut o = 0;
+                if V::TILE == 8 {
+                    while o + 8 <= outputs {
+                        tile::<V, 8, $c>(inner, w, x, target, lanes, (o, $l, $count), y);
+                        o += 8;
+                    }
+                }
+                while o + 4 <= outputs {
+                    tile::<V, 4, $c>(inner, w, x, target, lanes, (o, $l, $count), y);
+                    o += 4;
+                }
+                while o < outputs {
+                    tile::<V, 1, $c>(inner, w, x, target, lanes, (o, $l, $count), y);
+                    o += 1;
+                }
+            }};
+        }
+        let mut l = 0;
+        while l < lanes {
+            // strips of three vectors, but 4 = 2 + 2: a strip of one cannot hide the latency of its sums
+            let vectors = (lanes - l) / V::LANES;
+            if vectors >= 3 && vectors != 4 {
+                strip!(3, l, V::LANES);
+                l += 3 * V::LANES;
+            } else if vectors >= 2 {
+                strip!(2, l, V::LANES);
+                l += 2 * V::LANES;
+            } else if vectors == 1 {
+                strip!(1, l, V::LANES);
+                l += V::LANES;
+            } else {
+                strip!(1, l, lanes - l);
+                l = lanes;
+            }
+        }
+    }
+}
+
+/// Dot products over the lanes of `R` rows of x with `C` rows of dy, added to a tile of dw.
+#[inline(always)]
+fn dots<V: Vector, const R: usize, const C: usize>(
+    x: &[V::Real],
+    dy: &[V::Real],
+    lanes: usize,
+    (i, o, outputs): (usize, usize, usize),
+    dw: &mut [V::Real],
+) {
+    let mut sum = [[V::zero(); C]; R];
+    sweep!(V, lanes, |l, n| {
+        let mut column = [V::zero(); C];
+        for c in 0..C {
+            column[c] = V::get(dy, (o + c) * lanes + l, n);
+        }
+        for r in 0..R {
+            let row = V::get(x, (i + r) * lanes + l, n);
+            for c in 0..C {
+                sum[r][c] = row.fma(column[c], sum[r][c]);
+            }
+        }
+    });
+    for r in 0..R {
+        let row = (i + r) * outputs + o;
+        for c in 0..C {
+            dw[row + c] += sum[r][c].sum();
+        }
+    }
+}
+
+dispatched! {
+    /// `dw += x dyᵀ`.
+    fn outer(inputs: usize, outputs: usize, x: &[T], dy: &[T], lanes: usize, dw: &mut [T]) {
+        macro_rules! rows {
+            ($r:literal, $i:expr) => {{
+                let mut o = 0;
+                if V::TILE == 8 {
+                    while o + 4 <= outputs {
+                        dots::<V, $r, 4>(x, dy, lanes, ($i, o, outputs), dw);
+                        o += 4;
+                    }
+                }
+                while o + 2 <= outputs {
+                    dots::<V, $r, 2>(x, dy, lanes, ($i, o, outputs), dw);
+                    o += 2;
+                }
+                while o < outputs {
+                    dots::<V, $r, 1>(x, dy, lanes, ($i, o, outputs), dw);
+                    o += 1;
+                }
+            }};
+        }
+        let mut i = 0;
+        while i + 4 <= inputs {
+            rows!(4, i);
+            i += 4;
+        }
+        while i < inputs {
+            rows!(1, i);
+            i += 1;
+        }
+    }
+}
+
+dispatched! {
+    /// `db += sum over lanes of dy`.
+    fn sums(dy: &[T], lanes: usize, db: &mut [T]) {
+        for (row, db) in dy.chunks_exact(lanes).zip(db) {
+            let mut sum = V::zero();
+            sweep!(V, lanes, |l, n| { sum = sum.add(V::get(row, l, n)); });
+            *db += sum.sum();
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! The real Fourier transform along the rows, its inverse, and multiplication by a constant symbol.
+//!
+//! `X_k = sum_j x_j e^{-2 pi i j k / n}` for k = 0 .. n/2, stored as `2 (n/2 + 1)` rows, real and imaginary parts in turn.
+//! Lanes are independent, so one vector of lanes goes through a whole transform in cache: a Stockham FFT of half
+//! the length on `x_{2j} + i x_{2j+1}`, then the split into the two real halves (an FFT of full length for odd n).
+//!
+//! Both directions are linear maps of real numbers, and each is the other's adjoint up to a weight per mode: the modes
+//! 0 and n/2 stand for themselves, every other one also for its complex conjugate.
+
+use super::*;
+use crate::simd::{Vector, dispatched, sweep};
+use std::f64::consts::TAU;
+
+pub(crate) struct Fourier {
+    n: usize,
+    inverse: bool,
+}
+
+impl Fourier {
+    pub fn forward(n: usize) -> Fourier {
+        Fourier { n, inverse: false }
+    }
+    pub fn inverse(n: usize) -> Fourier {
+        Fourier { n, inverse: true }
+    }
+}
+
+/// Rows of the transform of n points.
+fn coefficient_rows(n: usize) -> usize {
+    2 * (n / 2 + 1)
+}
+
+impl Primitive for Fourier {
+    fn output(&self, inputs: &[Shape]) -> Shape {
+        let (from, to) = if self.inverse {
+            (coefficient_rows(self.n), self.n)
+        } else {
+            (self.n, coefficient_rows(self.n))
+        };
+        assert_eq!(inputs[0].rows, from, "a transform of {} points takes {from} rows", self.n);
+        Shape { rows: to, ..inputs[0] }
+    }
+    fn reverse_reads(&self, _: usize) -> Reads {
+        Reads::default()
+    }
+    fn flops(&self, io: &Io) -> f64 {
+        let n = self.n as f64;
+        2.5 * n * n.log2() * io.lanes(0) as f64
+    }
+    both_precisions!(|self, io| Transform::<T>::new(self.n, self.inverse, io.lanes(0)));
+}
+
+struct Transform<T> {
+    plan: Plan<T>,
+    inverse: bool,
+    lanes: usize,
+    /// Weight of every mode in the forward and in the reverse direction.
+    weights: [Vec<T>; 2],
+}
+
+impl<T: Real> Transform<T> {
+    fn new(n: usize, inverse: bool, lanes: usize) -> Self {
+        let own_conjugate = |k: usize| k == 0 || 2 * k == n;
+        let count = |k: usize| if own_conjugate(k) { 1.0 } else { 2.0 };
+        let modes = 0..n / 2 + 1;
+        // synthesis divides by n; the adjoint of analysis must not, and counts every stored mode once
+        let [forward, reverse]: [Vec<f64>; 2] = if inverse {
+            [modes.clone().map(|_| 1.0).collect(), modes.map(|k| count(k) / n as f64).collect()]
+        } else {
+            [modes.clone().map(|_| 1.0).collect(), modes.map(|k| n as f64 / count(k)).collect()]
+        };
+        let cast = |v: Vec<f64>| v.into_iter().map(T::of).collect();
+        Transform { plan: Plan::new(n), inverse, lanes, weights: [cast(forward), cast(reverse)] }
+    }
+}
+
+impl<T: Real> Kernel<T> for Transform<T> {
+    fn scratch(&self) -> usize {
+        // two complex sequences of the widest vector
+        2 * 2 * self.plan.length * 16
+    }
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut [T]) {
+        let run = if self.inverse { synthesis } else { analysis };
+        run(isa, &self.plan, &self.weights[0], self.lanes, x[0], false, y, scratch);
+    }
+    fn reverse(&self, isa: Isa, _: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], scratch: &mut [T]) {
+        let run = if self.inverse { analysis } else { synthesis };
+        run(isa, &self.plan, &self.weights[1], self.lanes, dy, dx[0].accumulate, &mut dx[0].data, scratch);
+    }
+}
+
+/// Twiddle factors and radices of one transform.
+struct Plan<T> {
+    n: usize,
+    /// Length of the complex transform: n/2 for even n, else n.
+    length: usize,
+    /// Radix of every pass.
+    radices: Vec<usize>,
+    /// `e^{-2 pi i j / length}`.
+    roots: Vec<[T; 2]>,
+    /// `e^{-2 pi i k / n}` for the split.
+    split: Vec<[T; 2]>,
+}
+
+fn root<T: Real>(j: usize, n: usize) -> [T; 2] {
+    let angle = -TAU * j as f64 / n as f64;
+    [T::of(angle.cos()), T::of(angle.sin())]
+}
+
+impl<T: Real> Plan<T> {
+    fn new(n: usize) -> Plan<T> {
+        let length = if n % 2 == 0 { n / 2 } else { n };
+        let mut radices = Vec::new();
+        let mut rest = length;
+        while rest % 4 == 0 {
+            radices.push(4);
+            rest /= 4;
+        }
+        let mut p = 2;
+        while rest > 1 {
+            if rest % p == 0 {
+                radices.push(p);
+                rest /= p;
+            } else {
+                p += 1;
+            }
+        }
+        Plan {
+            n,
+            length,
+            radices,
+            roots: (0..length).map(|j| root(j, length)).collect(),
+            split: (0..n / 2 + 1).map(|k| root(k, n)).collect(),
+        }
+    }
+}
+
+/// A vector of complex numbers.
+#[derive(Clone, Copy)]
+struct Complex<V>(V, V);
+
+impl<V: Vector> Complex<V> {
+    #[inline(always)]
+    fn load(from: &[V::Real], j: usize) -> Self {
+        Complex(V::load(from, 2 * j * V::LANES), V::load(from, (2 * j + 1) * V::LANES))
+    }
+    #[inline(always)]
+    fn store(self, to: &mut [V::Real], j: usize) {
+        self.0.store(to, 2 * j * V::LANES);
+        self.1.store(to, (2 * j + 1) * V::LANES);
+    }
+    #[inline(always)]
+    fn add(self, b: Self) -> Self {
+        Complex(self.0.add(b.0), self.1.add(b.1))
+    }
+    #[inline(always)]
+    fn sub(self, b: Self) -> Self {
+        Complex(self.0.sub(b.0), self.1.sub(b.1))
+    }
+    /// Times a constant.
+    #[inline(always)]
+    fn times(self, w: [V::Real; 2]) -> Self {
+        let (re, im) = (V::splat(w[0]), V::splat(w[1]));
+        Complex(self.1.fnma(im, self.0.mul(re)), self.1.fma(re, self.0.mul(im)))
+    }
+    /// Times -i.
+    #[inline(always)]
+    fn turned(self) -> Self {
+        Complex(self.1, self.0.neg())
+    }
+    #[inline(always)]
+    fn conjugate(self) -> Self {
+        Complex(self.0, self.1.neg())
+    }
+    #[inline(always)]
+    fn scaled(self, c: V::Real) -> Self {
+        Complex(self.0.mul(V::splat(c)), self.1.mul(V::splat(c)))
+    }
+}
+
+/// One Stockham pass of radix r: `n` is what is left to transform, `s` what is done.
+#[inline(always)]
+fn pass<V: Vector>(plan: &Plan<V::Real>, r: usize, n: usize, s: usize, x: &[V::Real], y: &mut [V::Real]) {
+    let m = n / r;
+    // w_n^p = root[p * (length / n)], and length / n = s
+    for p in 0..m {
+        for q in 0..s {
+            match r {
+                2 => {
+                    let (a, b) = (Complex::<V>::load(x, q + s * p), Complex::<V>::load(x, q + s * (p + m)));
+                    a.add(b).store(y, q + s * 2 * p);
+                    a.sub(b).times(plan.roots[p * s]).store(y, q + s * (2 * p + 1));
+                }
+                4 => {
+                    let at = |k: usize| Complex::<V>::load(x, q + s * (p + k * m));
+                    let (a, b, c, d) = (at(0), at(1), at(2), at(3));
+                    let (ac, bd) = (a.add(c), b.add(d));
+                    let (a_c, b_d) = (a.sub(c), b.sub(d).turned());
+                    let to = q + s * 4 * p;
+                    ac.add(bd).store(y, to);
+                    a_c.add(b_d).times(plan.roots[p * s]).store(y, to + s);
+                    ac.sub(bd).times(plan.roots[2 * p * s]).store(y, to + 2 * s);
+                    a_c.sub(b_d).times(plan.roots[3 * p * s % plan.length]).store(y, to + 3 * s);
+                }
+                _ => {
+                    for j in 0..r {
+                        let mut sum = Complex::<V>::load(x, q + s * p);
+                        for k in 1..r {
+                            let w = plan.roots[j * k % r * (plan.length / r)];
+                            sum = sum.add(Complex::<V>::load(x, q + s * (p + k * m)).times(w));
+                        }
+                        sum.times(plan.roots[p * j * s % plan.length]).store(y, q + s * (r * p + j));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The complex transform of the sequence in `a`; returns whether the result is in `b`.
+#[inline(always)]
+fn transform<V: Vector>(plan: &Plan<V::Real>, a: &mut [V::Real], b: &mut [V::Real]) -> bool {
+    let (mut n, mut s, mut in_b) = (plan.length, 1, false);
+    for &r in &plan.radices {
+        if in_b {
+            pass::<V>(plan, r, n, s, b, a)
+        } else {
+            pass::<V>(plan, r, n, s, a, b)
+        }
+        n /= r;
+        s *= r;
+        in_b = !in_b;
+    }
+    in_b
+}
+
+dispatched! {
+    /// `y (+)= weight_k X_k`.
+    fn analysis(plan: &Plan<T>, weights: &[T], lanes: usize, x: &[T], accumulate: bool, y: &mut [T], scratch: &mut [T]) {
+        let (a, b) = scratch.split_at_mut(2 * plan.length * V::LANES);
+        let (even, h) = (plan.n % 2 == 0, plan.length);
+        let half = T::of(0.5);
+        sweep!(V, lanes, |l, count| {
+            let row = |j: usize| V::get(x, j * lanes + l, count);
+            for j in 0..h {
+                if even { Complex(row(2 * j), row(2 * j + 1)) } else { Complex(row(j), V::zero()) }.store(a, j);
+            }
+            let z = if transform::<V>(plan, a, b) { &b[..] } else { &a[..] };
+            for k in 0..plan.n / 2 + 1 {
+                let value = if even {
+                    let (zk, zc) = (Complex::<V>::load(z, k % h), Complex::<V>::load(z, (h - k) % h).conjugate());
+                    zk.add(zc).add(zk.sub(zc).times(plan.split[k]).turned()).scaled(half)
+                } else {
+                    Complex::<V>::load(z, k)
+                }
+                .scaled(weights[k]);
+                value.0.put_or_add(accumulate, y, 2 * k * lanes + l, count);
+                // self-conjugate modes have no imaginary part: an exact zero, whatever the rounding
+                let imaginary = if k == 0 || 2 * k == plan.n { V::zero() } else { value.1 };
+                imaginary.put_or_add(accumulate, y, (2 * k + 1) * lanes + l, count);
+            }
+        });
+    }
+}
+
+dispatched! {
+    /// `y (+)= sum_k weight_k X_k e^{2 pi i j k / n} / n`, the conjugate modes included.
+    fn synthesis(plan: &Plan<T>, weights: &[T], lanes: usize, x: &[T], accumulate: bool, y: &mut [T], scratch: &mut [T]) {
+        let (a, b) = scratch.split_at_mut(2 * plan.length * V::LANES);
+        let (even, h) = (plan.n % 2 == 0, plan.length);
+        let scale = T::of(1.0 / plan.n as f64);
+        sweep!(V, lanes, |l, count| {
+            let mode = |k: usize| {
+                let im = if k == 0 || 2 * k == plan.n { V::zero() } else { V::get(x, (2 * k + 1) * lanes + l, count) };
+                Complex(V::get(x, 2 * k * lanes + l, count), im).scaled(weights[k])
+            };
+            // the inverse transform is the forward one between conjugations
+            for k in 0..h {
+                let z = if even {
+                    let (xk, xc) = (mode(k), mode(h - k).conjugate());
+                    let [re, im] = plan.split[k];
+                    let odd = xk.sub(xc).times([re, -im]);
+                    Complex(xk.0.add(xc.0).sub(odd.1), xk.1.add(xc.1).add(odd.0))
+                } else if 2 * k < plan.n {
+                    mode(k)
+                } else {
+                    mode(plan.n - k).conjugate()
+                };
+                z.conjugate().store(a, k);
+            }
+            let z = if transform::<V>(plan, a, b) { &b[..] } else { &a[..] };
+            for j in 0..h {
+                let value = Complex::<V>::load(z, j).conjugate().scaled(scale);
+                if even {
+                    value.0.put_or_add(accumulate, y, 2 * j * lanes + l, count);
+                    value.1.put_or_add(accumulate, y, (2 * j + 1) * lanes + l, count);
+                } else {
+                    value.0.put_or_add(accumulate, y, j * lanes + l, count);
+                }
+            }
+        });
+    }
+}
+
+/// Fourier coefficients times a constant complex number per mode.
+pub(crate) struct Symbol {
+    pub values: Vec<[f64; 2]>,
+}
+
+impl Primitive for Symbol {
+    fn output(&self, inputs: &[Shape]) -> Shape {
+        assert_eq!(inputs[0].rows, 2 * self.values.len(), "one symbol value per mode");
+        inputs[0]
+    }
+    fn reverse_reads(&self, _: usize) -> Reads {
+        Reads::default()
+    }
+    fn flops(&self, io: &Io) -> f64 {
+        3.0 * io.output.len(io.samples) as f64
+    }
+    both_precisions!(|self, io| {
+        let cast = |sign: f64| self.values.iter().map(|v| [T::of(v[0]), T::of(sign * v[1])]).collect();
+        Multiplier::<T> { forward: cast(1.0), reverse: cast(-1.0), lanes: io.lanes(0) }
+    });
+}
+
+struct Multiplier<T> {
+    forward: Vec<[T; 2]>,
+    /// The adjoint of a multiplication is one by the conjugate.
+    reverse: Vec<[T; 2]>,
+    lanes: usize,
+}
+
+impl<T: Real> Kernel<T> for Multiplier<T> {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut [T]) {
+        multiply(isa, &self.forward, self.lanes, x[0], false, y);
+    }
+    fn reverse(&self, isa: Isa, _: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut [T]) {
+        multiply(isa, &self.reverse, self.lanes, dy, dx[0].accumulate, &mut dx[0].data);
+    }
+}
+
+dispatched! {
+    fn multiply(symbol: &[[T; 2]], lanes: usize, x: &[T], accumulate: bool, y: &mut [T]) {
+        for (k, &s) in symbol.iter().enumerate() {
+            let (re, im) = (2 * k * lanes, (2 * k + 1) * lanes);
+            sweep!(V, lanes, |l, n| {
+                let value = Complex(V::get(x, re + l, n), V::get(x, im + l, n)).times(s);
+                value.0.put_or_add(accumulate, y, re + l, n);
+                value.1.put_or_add(accumulate, y, im + l, n);
+            });
+        }
+    }
+}

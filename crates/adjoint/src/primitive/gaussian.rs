@@ -1,0 +1,99 @@
+//! Gaussian bumps around moving or static positions: `y[r][i] = height exp(-(x_r - xi_i)² / (2 sigma²))`.
+//!
+//! Differentiated in the positions: `dxi_i = sum_r dy[r][i] y[r][i] (x_r - xi_i) / sigma²`.
+
+use super::*;
+use crate::simd::{self, Vector, dispatched, sweep};
+
+/// Shape of the bumps and the grid they are sampled on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bump {
+    /// Grid points.
+    pub points: Vec<f64>,
+    /// Standard deviation.
+    pub sigma: f64,
+    /// Distances are taken to the nearest image on a periodic domain of this length.
+    pub period: Option<f64>,
+    /// Value at the centre.
+    pub height: f64,
+}
+
+pub(crate) struct Gaussian {
+    pub bump: Bump,
+}
+
+impl Primitive for Gaussian {
+    fn output(&self, inputs: &[Shape]) -> Shape {
+        assert_eq!(inputs[0].rows, 1, "positions are one row");
+        Shape { rows: self.bump.points.len(), ..inputs[0] }
+    }
+    fn reverse_reads(&self, _: usize) -> Reads {
+        Reads { inputs: 1, output: true }
+    }
+    fn flops(&self, io: &Io) -> f64 {
+        20.0 * io.output.len(io.samples) as f64
+    }
+    both_precisions!(|self, io| Sampled::<T> {
+        points: self.bump.points.iter().map(|&x| T::of(x)).collect(),
+        inverse_variance: T::of(1.0 / (self.bump.sigma * self.bump.sigma)),
+        // without a period every distance is its own nearest image
+        period: T::of(self.bump.period.unwrap_or(0.0)),
+        frequency: T::of(self.bump.period.map_or(0.0, |p| 1.0 / p)),
+        height: T::of(self.bump.height),
+        lanes: io.output_lanes(),
+    });
+}
+
+struct Sampled<T> {
+    points: Vec<T>,
+    inverse_variance: T,
+    period: T,
+    frequency: T,
+    height: T,
+    lanes: usize,
+}
+
+impl<T: Real> Kernel<T> for Sampled<T> {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut [T]) {
+        forward(isa, self, x[0], y);
+    }
+    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut [T]) {
+        reverse(isa, self, seen.x[0], seen.y, dy, dx[0].accumulate, &mut dx[0].data);
+    }
+}
+
+/// Distance to the nearest image.
+#[inline(always)]
+fn distance<V: Vector>(k: &Sampled<V::Real>, x: V::Real, xi: V) -> V {
+    let d = V::splat(x).sub(xi);
+    d.mul(V::splat(k.frequency)).round().fnma(V::splat(k.period), d)
+}
+
+dispatched! {
+    fn forward(k: &Sampled<T>, xi: &[T], y: &mut [T]) {
+        let exponent = V::splat(T::of(-0.5) * k.inverse_variance);
+        let height = V::splat(k.height);
+        sweep!(V, k.lanes, |i, n| {
+            let xi = V::get(xi, i, n);
+            for (row, &x) in k.points.iter().enumerate() {
+                let d = distance(k, x, xi);
+                simd::exp(d.mul(d).mul(exponent)).mul(height).put(y, row * k.lanes + i, n);
+            }
+        });
+    }
+}
+
+dispatched! {
+    fn reverse(k: &Sampled<T>, xi: &[T], y: &[T], dy: &[T], accumulate: bool, to: &mut [T]) {
+        let scale = V::splat(k.inverse_variance);
+        sweep!(V, k.lanes, |i, n| {
+            let xi = V::get(xi, i, n);
+            let mut sum = V::zero();
+            for (row, &x) in k.points.iter().enumerate() {
+                let at = row * k.lanes + i;
+                sum = V::get(y, at, n).mul(distance(k, x, xi)).fma(V::get(dy, at, n), sum);
+            }
+            sum.mul(scale).put_or_add(accumulate, to, i, n);
+        });
+    }
+}

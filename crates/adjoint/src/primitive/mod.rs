@@ -1,0 +1,146 @@
+//! The primitives, one file each: what it computes, its forward kernel, its reverse rule, its tests.
+//!
+//! A reverse rule maps the adjoint of the output, `dy = dL/dy`, to adjoints of the inputs, `dx += (dy/dx)ᵀ dy`. Nothing else
+//! of differentiation exists in the project: solvers and policies are forward code on these primitives.
+
+mod binary;
+mod broadcast;
+mod contract;
+mod dense;
+mod fourier;
+mod gaussian;
+mod linear;
+mod map;
+mod reduce;
+mod rows;
+mod softnorm;
+mod solve;
+mod window;
+
+pub(crate) use binary::Binary;
+pub(crate) use broadcast::Broadcast;
+pub(crate) use contract::Contract;
+pub(crate) use dense::Dense;
+pub(crate) use fourier::{Fourier, Symbol};
+pub(crate) use gaussian::Gaussian;
+pub(crate) use linear::Linear;
+pub(crate) use map::Map;
+pub(crate) use reduce::Reduce;
+pub(crate) use rows::{Slice, Stack};
+pub(crate) use softnorm::SoftNorm;
+pub(crate) use solve::Solve;
+pub(crate) use window::Window;
+
+pub use gaussian::Bump;
+pub use linear::Sparse;
+pub use solve::Tridiagonal;
+pub use window::{Lattice, Sampling};
+
+use crate::simd::{Isa, Real};
+use crate::trace::Shape;
+
+/// Most inputs a primitive takes.
+pub(crate) const MAX_INPUTS: usize = 4;
+
+/// The shapes a kernel is built for.
+pub struct Io {
+    pub(crate) inputs: Vec<Shape>,
+    pub(crate) output: Shape,
+    /// Samples in a chunk.
+    pub(crate) samples: usize,
+}
+
+impl Io {
+    /// Contiguous lanes behind one row of input `i`.
+    pub(crate) fn lanes(&self, i: usize) -> usize {
+        self.inputs[i].lanes(self.samples)
+    }
+    pub(crate) fn output_lanes(&self) -> usize {
+        self.output.lanes(self.samples)
+    }
+}
+
+/// Which values a reverse rule looks at; the others need not be kept for it.
+#[derive(Clone, Copy, Default)]
+pub struct Reads {
+    /// Bit i: the value of input i.
+    pub inputs: u8,
+    /// The value of the output.
+    pub output: bool,
+}
+
+/// A primitive as it stands in a trace.
+///
+/// Reachable in signatures of sealed traits only; not part of the crate's interface.
+pub trait Primitive: Send + Sync {
+    #[doc(hidden)]
+    fn output(&self, inputs: &[Shape]) -> Shape;
+    #[doc(hidden)]
+    fn reverse_reads(&self, inputs: usize) -> Reads;
+    #[doc(hidden)]
+    fn kernel_f32(&self, io: &Io) -> Box<dyn Kernel<f32>>;
+    #[doc(hidden)]
+    fn kernel_f64(&self, io: &Io) -> Box<dyn Kernel<f64>>;
+    /// Multiplications and additions of one forward run: one per number of the output unless the primitive knows better.
+    #[doc(hidden)]
+    fn flops(&self, io: &Io) -> f64 {
+        io.output.len(io.samples) as f64
+    }
+}
+
+/// Builds the kernel of a primitive in both precisions.
+macro_rules! both_precisions {
+    (|$self:ident, $io:ident| $make:expr) => {
+        fn kernel_f32(&$self, $io: &Io) -> Box<dyn Kernel<f32>> {
+            type T = f32;
+            let _ = T::default();
+            Box::new($make)
+        }
+        fn kernel_f64(&$self, $io: &Io) -> Box<dyn Kernel<f64>> {
+            type T = f64;
+            let _ = T::default();
+            Box::new($make)
+        }
+    };
+}
+pub(crate) use both_precisions;
+
+/// The values a reverse rule may look at. Slices it did not ask for are empty.
+pub struct Seen<'a, T> {
+    pub(crate) x: [&'a [T]; MAX_INPUTS],
+    pub(crate) y: &'a [T],
+}
+
+/// Where the adjoint of one input goes.
+pub struct Adjoint<T> {
+    /// Empty if nobody wants it.
+    pub(crate) data: crate::buffer::Buffer<T>,
+    /// Add to what is there, or overwrite it.
+    pub(crate) accumulate: bool,
+}
+
+impl<T: Real> Adjoint<T> {
+    pub(crate) fn wanted(&self) -> bool {
+        !self.data.is_empty()
+    }
+    /// Clears it, so that a rule which only adds may start.
+    pub(crate) fn prepare(&mut self) {
+        if !self.accumulate {
+            self.data.fill(T::default());
+        }
+    }
+}
+
+/// A primitive made ready for a chunk size and a precision.
+pub trait Kernel<T>: Send + Sync {
+    /// Numbers of scratch memory it wants.
+    #[doc(hidden)]
+    fn scratch(&self) -> usize {
+        0
+    }
+    #[doc(hidden)]
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut [T]);
+    /// `dy` may be used as scratch: nobody reads it afterwards.
+    #[doc(hidden)]
+    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], scratch: &mut [T]);
+}

@@ -1,0 +1,214 @@
+//! Running a plan on one chunk of samples: set-up, steps forward, steps in reverse, set-up in reverse.
+//!
+//! Forward, only the carried states of every step are kept. In reverse, each step is first computed again from its
+//! states (in cache, since a step is small) and then reversed: memory grows with steps times state, whatever
+//! the network. With [`Strategy::Store`] the values the reverse rules look at are kept instead of computed again; buffers
+//! change hands by swapping, so nothing is copied. Both run the same kernels on the same numbers and give the same bits.
+
+use crate::buffer::Buffer;
+use crate::plan::{Op, Plan};
+use crate::primitive::{Adjoint, Kernel, MAX_INPUTS, Seen};
+use crate::simd::{Isa, Real};
+use std::mem::take;
+
+/// How the reverse sweep gets the values inside a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// Computes every step again: least memory.
+    Recompute,
+    /// Keeps what the reverse rules look at: no second computation, memory for all steps.
+    Store,
+}
+
+/// The kernels of a plan.
+pub(crate) struct Kernels<T> {
+    pub setup: Vec<Box<dyn Kernel<T>>>,
+    pub step: Vec<Box<dyn Kernel<T>>>,
+    pub isa: Isa,
+}
+
+/// Memory of one chunk. Kept between rollouts: nothing is allocated once it has its sizes.
+pub(crate) struct Worker<T> {
+    pub values: Vec<Buffer<T>>,
+    pub adjoints: Vec<Buffer<T>>,
+    scratch: Buffer<T>,
+    /// States before every step and after the last.
+    history: Vec<Vec<Buffer<T>>>,
+    /// Stored values of every step, in the order of `Plan::stored`.
+    store: Vec<Vec<Buffer<T>>>,
+    /// Adjoint of every state, on its way back through the steps.
+    carry: Vec<Buffer<T>>,
+}
+
+impl<T: Real> Worker<T> {
+    pub fn new(plan: &Plan, kernels: &Kernels<T>) -> Worker<T> {
+        let scratch = kernels.setup.iter().chain(&kernels.step).map(|k| k.scratch()).max().unwrap_or(0);
+        let mut worker = Worker {
+            values: plan.value_len.iter().map(|&n| Buffer::new(n)).collect(),
+            adjoints: Vec::new(),
+            scratch: Buffer::new(scratch),
+            history: Vec::new(),
+            store: Vec::new(),
+            carry: Vec::new(),
+        };
+        for (slot, data) in &plan.constants {
+            for (to, x) in worker.values[*slot].iter_mut().zip(data) {
+                *to = T::of(*x);
+            }
+        }
+        worker
+    }
+
+    /// Makes room for a reverse sweep over `steps`.
+    pub fn reserve(&mut self, plan: &Plan, steps: usize, strategy: Strategy) {
+        let state_len =
+            || plan.states.iter().map(|s| Buffer::new(plan.value_len[s.value])).collect::<Vec<_>>();
+        if self.adjoints.is_empty() {
+            self.adjoints = plan.adjoint_len.iter().map(|&n| Buffer::new(n)).collect();
+            self.carry = state_len();
+        }
+        while self.history.len() < steps + 1 {
+            self.history.push(state_len());
+        }
+        if strategy == Strategy::Store {
+            while self.store.len() < steps {
+                self.store.push(plan.stored.iter().map(|&s| Buffer::new(plan.value_len[s])).collect());
+            }
+        }
+    }
+
+    pub fn setup(&mut self, plan: &Plan, kernels: &Kernels<T>) {
+        for (op, kernel) in plan.setup.iter().zip(&kernels.setup) {
+            self.forward_op(op, kernel.as_ref(), kernels.isa);
+        }
+    }
+
+    /// One step from the states in their slots; the next states stay in the slots of their values.
+    pub fn step(&mut self, plan: &Plan, kernels: &Kernels<T>) {
+        for (op, kernel) in plan.step.iter().zip(&kernels.step) {
+            self.forward_op(op, kernel.as_ref(), kernels.isa);
+        }
+    }
+
+    fn forward_op(&mut self, op: &Op, kernel: &dyn Kernel<T>, isa: Isa) {
+        let mut y = take(&mut self.values[op.output]);
+        let mut x: [&[T]; MAX_INPUTS] = [&[]; MAX_INPUTS];
+        for (x, &slot) in x.iter_mut().zip(&op.inputs) {
+            *x = &self.values[slot];
+        }
+        kernel.forward(isa, x, &mut y, &mut self.scratch);
+        self.values[op.output] = y;
+    }
+
+    /// Remembers the states at the start of step `t`.
+    pub fn remember(&mut self, plan: &Plan, t: usize) {
+        for (to, state) in self.history[t].iter_mut().zip(&plan.states) {
+            to.copy_from_slice(&self.values[state.value]);
+        }
+    }
+
+    /// Puts the states at the start of step `t` back.
+    pub fn recall(&mut self, plan: &Plan, t: usize) {
+        for (from, state) in self.history[t].iter().zip(&plan.states) {
+            self.values[state.value].copy_from_slice(from);
+        }
+    }
+
+    /// Exchanges the stored values of step `t` with the buffers in their slots: out after the step, back before its reverse.
+    pub fn exchange_stored(&mut self, plan: &Plan, t: usize) {
+        for (kept, &slot) in self.store[t].iter_mut().zip(&plan.stored) {
+            std::mem::swap(kept, &mut self.values[slot]);
+        }
+    }
+
+    /// Moves the next states into the state slots.
+    pub fn carry_on(&mut self, plan: &Plan) {
+        // a next state may itself be a state (a delayed copy), so all are read before any is written; the carried
+        // adjoints are free as a meeting place outside the reverse sweep
+        if self.carry.is_empty() {
+            self.carry = plan.states.iter().map(|s| Buffer::new(plan.value_len[s.value])).collect();
+        }
+        for (to, (next, _)) in self.carry.iter_mut().zip(&plan.next) {
+            to.copy_from_slice(&self.values[*next]);
+        }
+        for (from, state) in self.carry.iter().zip(&plan.states) {
+            self.values[state.value].copy_from_slice(from);
+        }
+    }
+
+    /// Starts a reverse sweep: no adjoint has arrived yet.
+    pub fn begin_reverse(&mut self, plan: &Plan) {
+        for &slot in &plan.persistent_adjoints {
+            self.adjoints[slot].fill(T::default());
+        }
+        for carry in &mut self.carry {
+            carry.fill(T::default());
+        }
+    }
+
+    /// Reverses the step whose values are in the slots. `term_seed(term, sample)` is dL/d(term).
+    pub fn reverse_step(&mut self, plan: &Plan, kernels: &Kernels<T>, term_seed: impl Fn(usize, usize) -> T) {
+        for (carry, (_, seed)) in self.carry.iter().zip(&plan.next) {
+            let to = &mut self.adjoints[seed.slot];
+            if seed.accumulate {
+                to.iter_mut().zip(carry.iter()).for_each(|(to, c)| *to += *c);
+            } else {
+                to.copy_from_slice(carry);
+            }
+        }
+        for (term, (_, seed)) in plan.terms.iter().enumerate() {
+            for (sample, to) in self.adjoints[seed.slot].iter_mut().enumerate() {
+                let value = term_seed(term, sample);
+                *to = if seed.accumulate { *to + value } else { value };
+            }
+        }
+        for (op, kernel) in plan.step.iter().zip(&kernels.step).rev() {
+            self.reverse_op(op, kernel.as_ref(), kernels.isa);
+        }
+        for (carry, state) in self.carry.iter_mut().zip(&plan.states) {
+            match state.adjoint {
+                Some(slot) => carry.copy_from_slice(&self.adjoints[slot]),
+                None => carry.fill(T::default()),
+            }
+        }
+    }
+
+    pub fn reverse_setup(&mut self, plan: &Plan, kernels: &Kernels<T>) {
+        for (op, kernel) in plan.setup.iter().zip(&kernels.setup).rev() {
+            self.reverse_op(op, kernel.as_ref(), kernels.isa);
+        }
+    }
+
+    /// Adjoint of every state before the step reversed last.
+    pub fn carried(&self) -> &[Buffer<T>] {
+        &self.carry
+    }
+
+    fn reverse_op(&mut self, op: &Op, kernel: &dyn Kernel<T>, isa: Isa) {
+        let Some(r) = &op.reverse else { return };
+        let mut dy = take(&mut self.adjoints[r.from]);
+        let mut dx: [Adjoint<T>; MAX_INPUTS] =
+            std::array::from_fn(|_| Adjoint { data: Buffer::default(), accumulate: true });
+        for (dx, to) in dx.iter_mut().zip(&r.to) {
+            if let Some((slot, accumulate)) = *to {
+                *dx = Adjoint { data: take(&mut self.adjoints[slot]), accumulate };
+            }
+        }
+        let mut seen = Seen { x: [&[]; MAX_INPUTS], y: &[] };
+        for (x, slot) in seen.x.iter_mut().zip(&r.seen_inputs) {
+            if let Some(slot) = slot {
+                *x = &self.values[*slot];
+            }
+        }
+        if let Some(slot) = r.seen_output {
+            seen.y = &self.values[slot];
+        }
+        kernel.reverse(isa, seen, &mut dy, &mut dx[..r.to.len()], &mut self.scratch);
+        for (dx, to) in dx.iter_mut().zip(&r.to) {
+            if let Some((slot, _)) = to {
+                self.adjoints[*slot] = take(&mut dx.data);
+            }
+        }
+        self.adjoints[r.from] = dy;
+    }
+}

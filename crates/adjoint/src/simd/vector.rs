@@ -1,0 +1,74 @@
+//! What a kernel may do with a vector of lanes.
+
+use crate::Real;
+
+/// A register of `LANES` numbers.
+///
+/// The methods are safe to call only where the CPU has the instructions: the types behind this trait never leave the
+/// crate, and kernels that use them are entered through `dispatched!` alone, which has checked. Loads and stores check
+/// their range in debug builds (so every test runs with checked indexing) and trust it in release builds.
+pub trait Vector: Copy {
+    type Real: Real;
+    const LANES: usize;
+    /// Rows of a matrix-product tile that keep the accumulators of three vectors each in registers.
+    const TILE: usize;
+
+    fn splat(x: Self::Real) -> Self;
+    fn load(from: &[Self::Real], at: usize) -> Self;
+    fn store(self, to: &mut [Self::Real], at: usize);
+    /// The first `count` lanes from memory, zero in the others.
+    fn load_part(from: &[Self::Real], at: usize, count: usize) -> Self;
+    fn store_part(self, to: &mut [Self::Real], at: usize, count: usize);
+    fn add(self, b: Self) -> Self;
+    fn sub(self, b: Self) -> Self;
+    fn mul(self, b: Self) -> Self;
+    fn div(self, b: Self) -> Self;
+    /// `self * a + b`, rounded once where the machine can.
+    fn fma(self, a: Self, b: Self) -> Self;
+    fn min(self, b: Self) -> Self;
+    fn max(self, b: Self) -> Self;
+    fn abs(self) -> Self;
+    fn sqrt(self) -> Self;
+    /// Nearest integer, ties to even.
+    fn round(self) -> Self;
+    /// `self * 2^n` for integer-valued n within the normal exponent range.
+    fn scale2(self, n: Self) -> Self;
+    /// `a < b ? yes : no`, lane by lane.
+    fn select_lt(a: Self, b: Self, yes: Self, no: Self) -> Self;
+    /// Sum of the lanes.
+    fn sum(self) -> Self::Real;
+
+    #[inline(always)]
+    fn zero() -> Self {
+        Self::splat(Self::Real::default())
+    }
+    #[inline(always)]
+    fn of(x: f64) -> Self {
+        Self::splat(Self::Real::of(x))
+    }
+    #[inline(always)]
+    fn neg(self) -> Self {
+        Self::zero().sub(self)
+    }
+    /// `b - self * a`.
+    #[inline(always)]
+    fn fnma(self, a: Self, b: Self) -> Self {
+        self.neg().fma(a, b)
+    }
+    /// `count` lanes from memory; a constant `count == LANES` compiles to a plain load.
+    #[inline(always)]
+    fn get(from: &[Self::Real], at: usize, count: usize) -> Self {
+        if count == Self::LANES { Self::load(from, at) } else { Self::load_part(from, at, count) }
+    }
+    /// `count` lanes to memory.
+    #[inline(always)]
+    fn put(self, to: &mut [Self::Real], at: usize, count: usize) {
+        if count == Self::LANES { self.store(to, at) } else { self.store_part(to, at, count) }
+    }
+    /// Writes, or adds to what is there.
+    #[inline(always)]
+    fn put_or_add(self, accumulate: bool, to: &mut [Self::Real], at: usize, count: usize) {
+        let value = if accumulate { Self::get(to, at, count).add(self) } else { self };
+        value.put(to, at, count);
+    }
+}

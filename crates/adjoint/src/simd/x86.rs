@@ -1,0 +1,156 @@
+//! Vectors of x86-64: AVX2 with FMA, and AVX-512.
+//!
+//! SAFETY of the whole module: the intrinsics need CPU features that `dispatched!` has checked before any of these types
+//! is made; pointers are formed from slices whose range is asserted in debug builds (see [`Vector`]).
+#![allow(clippy::undocumented_unsafe_blocks)]
+
+use super::vector::Vector;
+use std::arch::x86_64::*;
+
+macro_rules! binary {
+    ($($name:ident = $intrinsic:ident),* $(,)?) => {
+        $(#[inline(always)]
+        fn $name(self, b: Self) -> Self {
+            Self(unsafe { $intrinsic(self.0, b.0) })
+        })*
+    };
+}
+
+macro_rules! avx {
+    ($name:ident, $reg:ident, $t:ident, $lanes:literal, $tile:literal,
+     $splat:ident, $load:ident, $store:ident, $fma:ident, $fnma:ident, $sqrt:ident, {$($binary:tt)*}, $special:tt) => {
+        #[derive(Clone, Copy)]
+        pub struct $name($reg);
+
+        impl Vector for $name {
+            type Real = $t;
+            const LANES: usize = $lanes;
+            const TILE: usize = $tile;
+
+            #[inline(always)]
+            fn splat(x: $t) -> Self {
+                Self(unsafe { $splat(x) })
+            }
+            #[inline(always)]
+            fn load(from: &[$t], at: usize) -> Self {
+                debug_assert!(at + $lanes <= from.len());
+                Self(unsafe { $load(from.as_ptr().add(at)) })
+            }
+            #[inline(always)]
+            fn store(self, to: &mut [$t], at: usize) {
+                debug_assert!(at + $lanes <= to.len());
+                unsafe { $store(to.as_mut_ptr().add(at), self.0) }
+            }
+            #[inline(always)]
+            fn fma(self, a: Self, b: Self) -> Self {
+                Self(unsafe { $fma(self.0, a.0, b.0) })
+            }
+            #[inline(always)]
+            fn fnma(self, a: Self, b: Self) -> Self {
+                Self(unsafe { $fnma(self.0, a.0, b.0) })
+            }
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                Self(unsafe { $sqrt(self.0) })
+            }
+            binary! { $($binary)* }
+            avx! { @special $t $lanes $special }
+        }
+    };
+
+    // AVX-512 has masks, exponent scaling and reductions as instructions
+    (@special $t:ident $lanes:literal (512 $mload:ident $mstore:ident $scale:ident $roundscale:ident $cmp:ident $blend:ident $abs:ident $sum:ident)) => {
+        #[inline(always)]
+        fn load_part(from: &[$t], at: usize, count: usize) -> Self {
+            debug_assert!(at + count <= from.len() && count < $lanes);
+            Self(unsafe { $mload(((1u32 << count) - 1) as _, from.as_ptr().add(at)) })
+        }
+        #[inline(always)]
+        fn store_part(self, to: &mut [$t], at: usize, count: usize) {
+            debug_assert!(at + count <= to.len() && count < $lanes);
+            unsafe { $mstore(to.as_mut_ptr().add(at), ((1u32 << count) - 1) as _, self.0) }
+        }
+        #[inline(always)]
+        fn scale2(self, n: Self) -> Self {
+            Self(unsafe { $scale(self.0, n.0) })
+        }
+        #[inline(always)]
+        fn round(self) -> Self {
+            Self(unsafe { $roundscale::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0) })
+        }
+        #[inline(always)]
+        fn select_lt(a: Self, b: Self, yes: Self, no: Self) -> Self {
+            Self(unsafe { $blend($cmp::<_CMP_LT_OQ>(a.0, b.0), no.0, yes.0) })
+        }
+        #[inline(always)]
+        fn abs(self) -> Self {
+            Self(unsafe { $abs(self.0) })
+        }
+        #[inline(always)]
+        fn sum(self) -> $t {
+            unsafe { $sum(self.0) }
+        }
+    };
+
+    (@special $t:ident $lanes:literal (256 $round:ident $cmp:ident $blend:ident $andnot:ident $castsi:ident $cast:ident $slli:ident $mantissa:literal $bias:literal $set1:ident)) => {
+        #[inline(always)]
+        fn load_part(from: &[$t], at: usize, count: usize) -> Self {
+            let mut lanes = [0.0; $lanes];
+            lanes[..count].copy_from_slice(&from[at..at + count]);
+            Self::load(&lanes, 0)
+        }
+        #[inline(always)]
+        fn store_part(self, to: &mut [$t], at: usize, count: usize) {
+            let mut lanes = [0.0; $lanes];
+            self.store(&mut lanes, 0);
+            to[at..at + count].copy_from_slice(&lanes[..count]);
+        }
+        #[inline(always)]
+        fn scale2(self, n: Self) -> Self {
+            // adding 1.5 * 2^mantissa puts an integer into the low bits of a float
+            let magic = (3u64 << ($mantissa - 1)) as $t + $bias as $t;
+            unsafe {
+                let bits = $slli::<$mantissa>($castsi(n.add(Self::splat(magic)).0));
+                self.mul(Self($cast(bits)))
+            }
+        }
+        #[inline(always)]
+        fn round(self) -> Self {
+            Self(unsafe { $round::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0) })
+        }
+        #[inline(always)]
+        fn select_lt(a: Self, b: Self, yes: Self, no: Self) -> Self {
+            Self(unsafe { $blend(no.0, yes.0, $cmp::<_CMP_LT_OQ>(a.0, b.0)) })
+        }
+        #[inline(always)]
+        fn abs(self) -> Self {
+            Self(unsafe { $andnot($set1(-0.0), self.0) })
+        }
+        #[inline(always)]
+        fn sum(self) -> $t {
+            let mut lanes = [0.0; $lanes];
+            self.store(&mut lanes, 0);
+            let mut width = $lanes / 2;
+            while width > 0 {
+                for i in 0..width {
+                    lanes[i] += lanes[i + width];
+                }
+                width /= 2;
+            }
+            lanes[0]
+        }
+    };
+}
+
+avx!(F32x16, __m512, f32, 16, 8, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_fmadd_ps, _mm512_fnmadd_ps, _mm512_sqrt_ps,
+    { add = _mm512_add_ps, sub = _mm512_sub_ps, mul = _mm512_mul_ps, div = _mm512_div_ps, min = _mm512_min_ps, max = _mm512_max_ps },
+    (512 _mm512_maskz_loadu_ps _mm512_mask_storeu_ps _mm512_scalef_ps _mm512_roundscale_ps _mm512_cmp_ps_mask _mm512_mask_blend_ps _mm512_abs_ps _mm512_reduce_add_ps));
+avx!(F64x8, __m512d, f64, 8, 8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_fmadd_pd, _mm512_fnmadd_pd, _mm512_sqrt_pd,
+    { add = _mm512_add_pd, sub = _mm512_sub_pd, mul = _mm512_mul_pd, div = _mm512_div_pd, min = _mm512_min_pd, max = _mm512_max_pd },
+    (512 _mm512_maskz_loadu_pd _mm512_mask_storeu_pd _mm512_scalef_pd _mm512_roundscale_pd _mm512_cmp_pd_mask _mm512_mask_blend_pd _mm512_abs_pd _mm512_reduce_add_pd));
+avx!(F32x8, __m256, f32, 8, 4, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_fmadd_ps, _mm256_fnmadd_ps, _mm256_sqrt_ps,
+    { add = _mm256_add_ps, sub = _mm256_sub_ps, mul = _mm256_mul_ps, div = _mm256_div_ps, min = _mm256_min_ps, max = _mm256_max_ps },
+    (256 _mm256_round_ps _mm256_cmp_ps _mm256_blendv_ps _mm256_andnot_ps _mm256_castps_si256 _mm256_castsi256_ps _mm256_slli_epi32 23 127 _mm256_set1_ps));
+avx!(F64x4, __m256d, f64, 4, 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_fmadd_pd, _mm256_fnmadd_pd, _mm256_sqrt_pd,
+    { add = _mm256_add_pd, sub = _mm256_sub_pd, mul = _mm256_mul_pd, div = _mm256_div_pd, min = _mm256_min_pd, max = _mm256_max_pd },
+    (256 _mm256_round_pd _mm256_cmp_pd _mm256_blendv_pd _mm256_andnot_pd _mm256_castpd_si256 _mm256_castsi256_pd _mm256_slli_epi64 52 1023 _mm256_set1_pd));
