@@ -385,9 +385,9 @@ impl<'t> Var<'t> {
             None => self.tracer.apply(Dense, &[self, weight]),
         }
     }
-    /// Every column divided by its Euclidean norm plus one.
-    pub fn softnorm(self) -> Var<'t> {
-        self.unary(SoftNorm)
+    /// `tanh` of every column divided by its Euclidean norm plus one.
+    pub fn softnorm_tanh(self) -> Var<'t> {
+        self.unary(SoftNormTanh)
     }
 
     /// What agents at positions `self` (`[1][agents]`) see of fields `[n][1]`: `width` lattice points of each, stacked.

@@ -87,7 +87,7 @@ fn cases() -> Vec<Case> {
         case("mean square", &[(3, 4, false)], |_, v| v[0].mean_square()),
         case("dense", &[(7, 5, false), (7, 11, true), (11, 1, true)], |_, v| v[0].dense(v[1], Some(v[2]))),
         case("dense without bias", &[(3, 5, false), (3, 2, true)], |_, v| v[0].dense(v[1], None)),
-        case("softnorm", &[(6, 3, false)], |_, v| (v[0] * 3.0).softnorm()),
+        case("softnorm tanh", &[(6, 3, false)], |_, v| (v[0] * 3.0).softnorm_tanh()),
         positions(case("gaussian", &[(1, 4, false)], |_, v| v[0].gaussian(bump(None)))),
         positions(case("gaussian periodic", &[(1, 4, false)], |_, v| v[0].gaussian(bump(Some(1.1))))),
         case("contract", &[(5, 3, false), (1, 3, false)], |_, v| v[0].contract(v[1])),

@@ -182,10 +182,19 @@ fn dots<V: Vector, const R: usize, const C: usize>(
             }
         }
     });
+    if R == 4 && C == 4 {
+        let mut sums = [V::Real::default(); 16];
+        V::add_sums(std::array::from_fn(|k| sum[k / 4][k % 4]), &mut sums);
+        for r in 0..4 {
+            for c in 0..4 {
+                dw[(i + r) * outputs + o + c] += sums[4 * r + c];
+            }
+        }
+        return;
+    }
     for r in 0..R {
-        let row = (i + r) * outputs + o;
         for c in 0..C {
-            dw[row + c] += sum[r][c].sum();
+            dw[(i + r) * outputs + o + c] += sum[r][c].sum();
         }
     }
 }

@@ -27,7 +27,7 @@ pub(crate) use linear::Linear;
 pub(crate) use map::Map;
 pub(crate) use reduce::Reduce;
 pub(crate) use rows::{Slice, Stack};
-pub(crate) use softnorm::SoftNorm;
+pub(crate) use softnorm::SoftNormTanh;
 pub(crate) use solve::Solve;
 pub(crate) use window::Window;
 

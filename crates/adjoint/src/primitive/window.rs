@@ -6,6 +6,7 @@
 //! differentiable in it.
 
 use super::*;
+use crate::simd::dispatched;
 
 /// How a window follows a position inside its cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,12 +61,36 @@ struct View {
     lanes: usize,
 }
 
+/// Where one agent looks.
+#[derive(Clone, Copy)]
+struct Look {
+    cell: isize,
+    next_cell: isize,
+    /// Position inside the cell, in cells: the weight of the next window.
+    fraction: f64,
+    sample: usize,
+}
+
 impl View {
-    fn cell(&self, xi: f64) -> isize {
-        let c = (xi * self.lattice.density).floor() as isize;
-        let n = self.lattice.n as isize;
-        if self.lattice.periodic { c.rem_euclid(n) } else { c.clamp(0, n - 1) }
+    #[inline(always)]
+    fn look(&self, lane: usize, xi: f64) -> Look {
+        let Lattice { n, density, periodic, .. } = self.lattice;
+        let n = n as isize;
+        let c = (xi * density).floor() as isize;
+        let cell = if periodic { c.rem_euclid(n) } else { c.clamp(0, n - 1) };
+        let next_cell = if periodic { cell + 1 } else { (cell + 1).min(n - 1) };
+        Look { cell, next_cell, fraction: xi * density - cell as f64, sample: lane % self.samples }
     }
+
+    /// Where in a field the window around `cell` starts, if all of it lies inside the lattice: the common case, with no
+    /// decision per point.
+    #[inline(always)]
+    fn inside(&self, cell: isize) -> Option<usize> {
+        let (width, n) = (self.lattice.width, self.lattice.n);
+        let first = cell - (width / 2) as isize;
+        (first >= 0 && first as usize + width <= n).then_some(first as usize)
+    }
+
     /// Lattice point `k` of the window around `cell`.
     #[inline(always)]
     fn point(&self, cell: isize, k: usize) -> usize {
@@ -82,72 +107,94 @@ impl View {
             j
         }) as usize
     }
-    fn next_cell(&self, cell: isize) -> isize {
-        if self.lattice.periodic { cell + 1 } else { (cell + 1).min(self.lattice.n as isize - 1) }
-    }
-    /// Where a position stands in its cell, in cells: the weight of the next window.
-    fn fraction(&self, xi: f64, cell: isize) -> f64 {
-        xi * self.lattice.density - cell as f64
+
+    /// Calls `each(k, index)` with the field index of every point of the window around `cell`.
+    #[inline(always)]
+    fn points(&self, cell: isize, sample: usize, mut each: impl FnMut(usize, usize)) {
+        match self.inside(cell) {
+            Some(first) => {
+                for k in 0..self.lattice.width {
+                    each(k, (first + k) * self.samples + sample);
+                }
+            }
+            None => {
+                for k in 0..self.lattice.width {
+                    each(k, self.point(cell, k) * self.samples + sample);
+                }
+            }
+        }
     }
 }
 
 impl<T: Real> Kernel<T> for View {
-    fn forward(&self, _: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut [T]) {
-        let width = self.lattice.width;
-        let fields = y.len() / (width * self.lanes);
-        for lane in 0..self.lanes {
-            let (sample, xi) = (lane % self.samples, x[0][lane].f64());
-            let cell = self.cell(xi);
-            let next_cell = self.next_cell(cell);
-            let a = T::of(self.fraction(xi, cell));
-            for k in 0..width {
-                let at = self.point(cell, k) * self.samples + sample;
-                let next = self.point(next_cell, k) * self.samples + sample;
-                for f in 0..fields {
-                    let field = x[1 + f];
-                    y[(f * width + k) * self.lanes + lane] = match self.lattice.sampling {
-                        Sampling::Cell => field[at],
-                        Sampling::Linear => (T::of(1.0) - a) * field[at] + a * field[next],
-                    };
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut [T]) {
+        let (positions, fields) = x.split_first().expect("positions come first");
+        for (field, y) in fields.iter().zip(y.chunks_exact_mut(self.lattice.width * self.lanes)) {
+            forward(isa, self, positions, field, y);
+        }
+    }
+
+    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut [T]) {
+        let (dxi, dfields) = dx.split_at_mut(1);
+        if dxi[0].wanted() {
+            dxi[0].prepare();
+        }
+        let per_field = self.lattice.width * self.lanes;
+        for (f, (to, dy)) in dfields.iter_mut().zip(dy.chunks_exact(per_field)).enumerate() {
+            if to.wanted() {
+                to.prepare();
+                reverse_field(isa, self, seen.x[0], dy, &mut to.data);
+            }
+            if dxi[0].wanted() && self.lattice.sampling == Sampling::Linear {
+                reverse_position(isa, self, seen.x[0], seen.x[1 + f], dy, &mut dxi[0].data);
+            }
+        }
+    }
+}
+
+dispatched! {
+    fn forward(view: &View, xi: &[T], field: &[T], y: &mut [T]) {
+        let lanes = view.lanes;
+        for lane in 0..lanes {
+            let look = view.look(lane, xi[lane].f64());
+            view.points(look.cell, look.sample, |k, at| y[k * lanes + lane] = field[at]);
+            if view.lattice.sampling == Sampling::Linear {
+                let a = T::of(look.fraction);
+                view.points(look.next_cell, look.sample, |k, at| {
+                    let here = y[k * lanes + lane];
+                    y[k * lanes + lane] = (T::of(1.0) - a) * here + a * field[at];
+                });
+            }
+        }
+    }
+}
+
+dispatched! {
+    fn reverse_field(view: &View, xi: &[T], dy: &[T], to: &mut [T]) {
+        let lanes = view.lanes;
+        for lane in 0..lanes {
+            let look = view.look(lane, xi[lane].f64());
+            match view.lattice.sampling {
+                Sampling::Cell => view.points(look.cell, look.sample, |k, at| to[at] += dy[k * lanes + lane]),
+                Sampling::Linear => {
+                    let a = T::of(look.fraction);
+                    view.points(look.cell, look.sample, |k, at| to[at] += (T::of(1.0) - a) * dy[k * lanes + lane]);
+                    view.points(look.next_cell, look.sample, |k, at| to[at] += a * dy[k * lanes + lane]);
                 }
             }
         }
     }
+}
 
-    fn reverse(&self, _: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut [T]) {
-        let width = self.lattice.width;
-        let (dxi, dfields) = dx.split_at_mut(1);
-        for to in dxi.iter_mut().chain(dfields.iter_mut()).filter(|to| to.wanted()) {
-            to.prepare();
-        }
-        for lane in 0..self.lanes {
-            let (sample, xi) = (lane % self.samples, seen.x[0][lane].f64());
-            let cell = self.cell(xi);
-            let next_cell = self.next_cell(cell);
-            let a = T::of(self.fraction(xi, cell));
+dispatched! {
+    fn reverse_position(view: &View, xi: &[T], field: &[T], dy: &[T], to: &mut [T]) {
+        let lanes = view.lanes;
+        for lane in 0..lanes {
+            let look = view.look(lane, xi[lane].f64());
             let mut slope = T::default();
-            for k in 0..width {
-                let at = self.point(cell, k) * self.samples + sample;
-                let next = self.point(next_cell, k) * self.samples + sample;
-                for (f, to) in dfields.iter_mut().enumerate() {
-                    let d = dy[(f * width + k) * self.lanes + lane];
-                    match self.lattice.sampling {
-                        Sampling::Cell if to.wanted() => to.data[at] += d,
-                        Sampling::Cell => {}
-                        Sampling::Linear => {
-                            let field = seen.x[1 + f];
-                            slope += d * (field[next] - field[at]);
-                            if to.wanted() {
-                                to.data[at] += (T::of(1.0) - a) * d;
-                                to.data[next] += a * d;
-                            }
-                        }
-                    }
-                }
-            }
-            if dxi[0].wanted() && self.lattice.sampling == Sampling::Linear {
-                dxi[0].data[lane] += T::of(self.lattice.density) * slope;
-            }
+            view.points(look.next_cell, look.sample, |k, at| slope += dy[k * lanes + lane] * field[at]);
+            view.points(look.cell, look.sample, |k, at| slope = slope - dy[k * lanes + lane] * field[at]);
+            to[lane] += T::of(view.lattice.density) * slope;
         }
     }
 }

@@ -51,9 +51,15 @@ pub(crate) fn exp<V: Vector>(x: V) -> V {
     V::select_lt(x, floor, V::zero(), y)
 }
 
-/// Hyperbolic tangent with full relative accuracy, also near 0: `m / (m + 2)` with `m = e^(2|x|) - 1`.
+/// Hyperbolic tangent with full relative accuracy, also near 0.
 #[inline(always)]
 pub(crate) fn tanh<V: Vector>(x: V) -> V {
+    if <V::Real as super::sealed::Lanes>::RATIONAL_TANH { rational_tanh(x) } else { exponential_tanh(x) }
+}
+
+/// `m / (m + 2)` with `m = e^(2|x|) - 1`.
+#[inline(always)]
+fn exponential_tanh<V: Vector>(x: V) -> V {
     let a = x.abs().min(V::of(<V::Real as super::sealed::Lanes>::TANH_LIMIT));
     let (n, q) = reduced_expm1(a.add(a));
     let one = V::of(1.0);
@@ -61,6 +67,22 @@ pub(crate) fn tanh<V: Vector>(x: V) -> V {
     let m = q.fma(power, power.sub(one));
     let y = m.div(m.add(V::of(2.0)));
     V::select_lt(x, V::zero(), y.neg(), y)
+}
+
+/// `x P(x²) / Q(x²)`: a minimax fit of relative error 1e-8 on [0, 8.3], half the work of the exponential.
+#[inline(always)]
+fn rational_tanh<V: Vector>(x: V) -> V {
+    const P: [f64; 5] = [0.999999990724, 0.134258679487, 0.00354916595258, 2.15084362804e-5, 1.46481638471e-8];
+    const Q: [f64; 5] = [1.0, 0.467591927952, 0.0260799380359, 0.000337394492864, 8.29507228498e-7];
+    let limit = V::of(<V::Real as super::sealed::Lanes>::TANH_LIMIT);
+    let x = x.min(limit).max(limit.neg());
+    let x2 = x.mul(x);
+    let (mut p, mut q) = (V::of(P[4]), V::of(Q[4]));
+    for k in (0..4).rev() {
+        p = p.fma(x2, V::of(P[k]));
+        q = q.fma(x2, V::of(Q[k]));
+    }
+    x.mul(p).mul(q.reciprocal())
 }
 
 /// `(-1)^m` for integer-valued m.

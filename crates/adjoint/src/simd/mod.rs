@@ -54,8 +54,10 @@ pub(crate) mod sealed {
         /// Degree of the Taylor polynomial of `exp` on |r| <= ln(2)/2, and of `sin` on |r| <= pi/2.
         const EXP_DEGREE: usize;
         const SIN_DEGREE: usize;
-        /// Beyond this, tanh rounds to 1.
+        /// Beyond this, tanh is taken as constant: it is 1 to rounding.
         const TANH_LIMIT: f64;
+        /// Whether a short rational approximation of tanh reaches this precision.
+        const RATIONAL_TANH: bool;
         /// Below this, exp is taken as 0: results stay far from denormal numbers, which are slow.
         const EXP_FLOOR: f64;
         type Portable: Vector<Real = Self>;
@@ -68,7 +70,7 @@ pub(crate) mod sealed {
 }
 
 macro_rules! real {
-    ($t:ident, $kernel:ident, $exp:literal, $sin:literal, $tanh:literal, $floor:literal, $avx2:ident, $avx512:ident) => {
+    ($t:ident, $kernel:ident, $exp:literal, $sin:literal, $tanh:literal, $rational:literal, $floor:literal, $avx2:ident, $avx512:ident) => {
         impl Real for $t {
             const NAME: &'static str = stringify!($t);
             fn of(x: f64) -> Self {
@@ -85,6 +87,7 @@ macro_rules! real {
             const EXP_DEGREE: usize = $exp;
             const SIN_DEGREE: usize = $sin;
             const TANH_LIMIT: f64 = $tanh;
+            const RATIONAL_TANH: bool = $rational;
             const EXP_FLOOR: f64 = $floor;
             type Portable = portable::Array<$t>;
             #[cfg(target_arch = "x86_64")]
@@ -97,8 +100,8 @@ macro_rules! real {
         }
     };
 }
-real!(f32, kernel_f32, 7, 13, 9.02, -64.0, F32x8, F32x16);
-real!(f64, kernel_f64, 13, 21, 19.1, -700.0, F64x4, F64x8);
+real!(f32, kernel_f32, 7, 13, 8.3, true, -64.0, F32x8, F32x16);
+real!(f64, kernel_f64, 13, 21, 19.1, false, -700.0, F64x4, F64x8);
 
 /// The instruction set kernels run with. Only [`Isa::available`] makes one, so holding it proves the CPU has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

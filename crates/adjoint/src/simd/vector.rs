@@ -38,6 +38,18 @@ pub trait Vector: Copy {
     /// Sum of the lanes.
     fn sum(self) -> Self::Real;
 
+    /// `1 / self`, to rounding or within one unit in the last place where that is faster.
+    #[inline(always)]
+    fn reciprocal(self) -> Self {
+        Self::of(1.0).div(self)
+    }
+    /// Adds the sums of the lanes of each vector to consecutive numbers. Sixteen sums at once cost much less than sixteen times one.
+    #[inline(always)]
+    fn add_sums(vectors: [Self; 16], to: &mut [Self::Real; 16]) {
+        for (to, v) in to.iter_mut().zip(vectors) {
+            *to += v.sum();
+        }
+    }
     #[inline(always)]
     fn zero() -> Self {
         Self::splat(Self::Real::default())
