@@ -1,1 +1,20 @@
 //! Training through the physics, data pools, checkpoints and evaluation.
+//!
+//! The way of the data: [`pool`] draws cases, [`train`] updates parameters on them, [`run`] keeps the files of a training,
+//! [`policy_file`] holds the result, [`evaluate`] measures it on held-out cases. [`verify`] and [`gradient_check`] hold the whole
+//! chain against independent numbers.
+
+pub mod bench;
+pub mod cases_file;
+pub mod checkpoint;
+pub mod evaluate;
+pub mod events;
+pub mod files;
+pub mod gradient_check;
+pub mod optimiser;
+pub mod policy_file;
+pub mod pool;
+pub mod run;
+pub mod schedule;
+pub mod train;
+pub mod verify;

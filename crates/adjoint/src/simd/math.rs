@@ -72,7 +72,8 @@ fn exponential_tanh<V: Vector>(x: V) -> V {
 /// `x P(x²) / Q(x²)`: a minimax fit of relative error 1e-8 on [0, 8.3], half the work of the exponential.
 #[inline(always)]
 fn rational_tanh<V: Vector>(x: V) -> V {
-    const P: [f64; 5] = [0.999999990724, 0.134258679487, 0.00354916595258, 2.15084362804e-5, 1.46481638471e-8];
+    const P: [f64; 5] =
+        [0.999999990724, 0.134258679487, 0.00354916595258, 2.15084362804e-5, 1.46481638471e-8];
     const Q: [f64; 5] = [1.0, 0.467591927952, 0.0260799380359, 0.000337394492864, 8.29507228498e-7];
     let limit = V::of(<V::Real as super::sealed::Lanes>::TANH_LIMIT);
     let x = x.min(limit).max(limit.neg());

@@ -144,20 +144,20 @@ macro_rules! avx {
 }
 
 avx!(F32x16, __m512, f32, 16, 8, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_fmadd_ps, _mm512_fnmadd_ps, _mm512_sqrt_ps,
-    { add = _mm512_add_ps, sub = _mm512_sub_ps, mul = _mm512_mul_ps, div = _mm512_div_ps, min = _mm512_min_ps, max = _mm512_max_ps },
-    (512 _mm512_maskz_loadu_ps _mm512_mask_storeu_ps _mm512_scalef_ps _mm512_roundscale_ps _mm512_cmp_ps_mask _mm512_mask_blend_ps _mm512_abs_ps _mm512_reduce_add_ps),
-    {
-        #[inline(always)]
-        fn reciprocal(self) -> Self {
-            // 14 correct bits, doubled by one Newton step
-            let r = Self(unsafe { _mm512_rcp14_ps(self.0) });
-            r.mul(self.fnma(r, Self::splat(2.0)))
-        }
-        #[inline(always)]
-        fn add_sums(v: [Self; 16], to: &mut [f32; 16]) {
-            unsafe { Self(sixteen_sums(v.map(|v| v.0))).add(Self::load(to, 0)).store(to, 0) }
-        }
-    });
+{ add = _mm512_add_ps, sub = _mm512_sub_ps, mul = _mm512_mul_ps, div = _mm512_div_ps, min = _mm512_min_ps, max = _mm512_max_ps },
+(512 _mm512_maskz_loadu_ps _mm512_mask_storeu_ps _mm512_scalef_ps _mm512_roundscale_ps _mm512_cmp_ps_mask _mm512_mask_blend_ps _mm512_abs_ps _mm512_reduce_add_ps),
+{
+    #[inline(always)]
+    fn reciprocal(self) -> Self {
+        // 14 correct bits, doubled by one Newton step
+        let r = Self(unsafe { _mm512_rcp14_ps(self.0) });
+        r.mul(self.fnma(r, Self::splat(2.0)))
+    }
+    #[inline(always)]
+    fn add_sums(v: [Self; 16], to: &mut [f32; 16]) {
+        unsafe { Self(sixteen_sums(v.map(|v| v.0))).add(Self::load(to, 0)).store(to, 0) }
+    }
+});
 avx!(F64x8, __m512d, f64, 8, 8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_fmadd_pd, _mm512_fnmadd_pd, _mm512_sqrt_pd,
     { add = _mm512_add_pd, sub = _mm512_sub_pd, mul = _mm512_mul_pd, div = _mm512_div_pd, min = _mm512_min_pd, max = _mm512_max_pd },
     (512 _mm512_maskz_loadu_pd _mm512_mask_storeu_pd _mm512_scalef_pd _mm512_roundscale_pd _mm512_cmp_pd_mask _mm512_mask_blend_pd _mm512_abs_pd _mm512_reduce_add_pd), {});
@@ -175,15 +175,24 @@ unsafe fn sixteen_sums(v: [__m512; 16]) -> __m512 {
         // each line adds two halves of every vector and puts two vectors into one
         let mut a = [v[0]; 8];
         for i in 0..8 {
-            a[i] = _mm512_add_ps(_mm512_shuffle_f32x4::<0x44>(v[i], v[i + 8]), _mm512_shuffle_f32x4::<0xEE>(v[i], v[i + 8]));
+            a[i] = _mm512_add_ps(
+                _mm512_shuffle_f32x4::<0x44>(v[i], v[i + 8]),
+                _mm512_shuffle_f32x4::<0xEE>(v[i], v[i + 8]),
+            );
         }
         let mut b = [v[0]; 4];
         for i in 0..4 {
-            b[i] = _mm512_add_ps(_mm512_shuffle_f32x4::<0x88>(a[i], a[i + 4]), _mm512_shuffle_f32x4::<0xDD>(a[i], a[i + 4]));
+            b[i] = _mm512_add_ps(
+                _mm512_shuffle_f32x4::<0x88>(a[i], a[i + 4]),
+                _mm512_shuffle_f32x4::<0xDD>(a[i], a[i + 4]),
+            );
         }
         let mut c = [v[0]; 2];
         for i in 0..2 {
-            c[i] = _mm512_add_ps(_mm512_shuffle_ps::<0x44>(b[i], b[i + 2]), _mm512_shuffle_ps::<0xEE>(b[i], b[i + 2]));
+            c[i] = _mm512_add_ps(
+                _mm512_shuffle_ps::<0x44>(b[i], b[i + 2]),
+                _mm512_shuffle_ps::<0xEE>(b[i], b[i + 2]),
+            );
         }
         let d = _mm512_add_ps(_mm512_shuffle_ps::<0x88>(c[0], c[1]), _mm512_shuffle_ps::<0xDD>(c[0], c[1]));
         _mm512_permutexvar_ps(_mm512_setr_epi32(0, 2, 1, 3, 8, 10, 9, 11, 4, 6, 5, 7, 12, 14, 13, 15), d)

@@ -1,0 +1,77 @@
+//! Settings that are one of a few words.
+
+use serde::{Deserialize, Serialize};
+
+/// `actuation.normalization`: scale of the Gaussian kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Normalization {
+    /// Height 1.
+    Peak,
+    /// Unit integral.
+    Mass,
+}
+
+/// `observe.sampling`: how an agent's window is placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sampling {
+    /// On the lattice cell of the agent: no gradient flows through the position.
+    Cell,
+    /// At the exact position, interpolated: differentiable in the position.
+    Linear,
+}
+
+/// `policy.fusion`: how branch and trunk meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fusion {
+    /// Side by side.
+    Concat,
+    /// Multiplied element by element.
+    Product,
+}
+
+/// `policy.trunk_base`: base frequency of the trunk's Fourier features.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TrunkBase {
+    /// `sin(pi k s)`, `cos(pi k s)`.
+    #[serde(rename = "pi")]
+    Pi,
+    /// `sin(2 pi k s)`, `cos(2 pi k s)`.
+    #[serde(rename = "2pi")]
+    TwoPi,
+}
+
+/// `data.pairs`: how the initial state and the target of a training case are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pairs {
+    /// From two normal vectors.
+    Independent,
+    /// From one normal vector.
+    Shared,
+}
+
+/// `train.schedule`: shape of the learning rate over the updates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Decay {
+    /// Halved every `train.half_life` updates.
+    Exponential,
+    /// Linear warm-up, then half a cosine.
+    Cosine,
+}
+
+/// The words a key may have; `None` if it is not a choice.
+pub(super) fn allowed(key: &str) -> Option<&'static [&'static str]> {
+    Some(match key {
+        "actuation.normalization" => &["peak", "mass"],
+        "observe.sampling" => &["cell", "linear"],
+        "policy.fusion" => &["concat", "product"],
+        "policy.trunk_base" => &["pi", "2pi"],
+        "data.pairs" => &["independent", "shared"],
+        "train.schedule" => &["exponential", "cosine"],
+        _ => return None,
+    })
+}

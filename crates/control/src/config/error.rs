@@ -1,0 +1,108 @@
+//! What can be wrong with a config, each in one line.
+
+use thiserror::Error;
+
+/// Why a config was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ConfigError {
+    /// No task of that name.
+    #[error("unknown task {task:?}; did you mean {nearest:?}? tasks: {known}")]
+    UnknownTask {
+        /// What was asked for.
+        task: String,
+        /// The task with the most similar name.
+        nearest: &'static str,
+        /// All names, separated by commas.
+        known: String,
+    },
+    /// The text is not TOML.
+    #[error("line {line}, column {column}: not valid TOML: {message}")]
+    Syntax {
+        /// Line, from 1.
+        line: usize,
+        /// Column in characters, from 1.
+        column: usize,
+        /// What the parser said.
+        message: String,
+    },
+    /// A setting that is not of the form `key=value`.
+    #[error("setting {0:?}: must be key=value, such as train.lr=0.001")]
+    NotASetting(String),
+    /// The task has no such key.
+    #[error("unknown key {key:?} for {task}{elsewhere}; nearest valid key: {nearest}")]
+    UnknownKey {
+        /// What was given.
+        key: String,
+        /// The task.
+        task: String,
+        /// The most similar key of the task.
+        nearest: String,
+        /// Other tasks that have the key, as the end of a phrase; empty if there are none.
+        elsewhere: String,
+    },
+    /// A complete config lacks a key.
+    #[error("missing key {key}: a complete config of {task} needs it (default {default})")]
+    MissingKey {
+        /// The key.
+        key: String,
+        /// The task.
+        task: String,
+        /// Its value in the preset.
+        default: String,
+    },
+    /// A complete config without a task.
+    #[error("missing key task: a complete config names one of {0}")]
+    MissingTask(String),
+    /// The settings belong to another task.
+    #[error(
+        "task = {found:?}: these settings are for another task than the {asked:?} asked for; use one task in both"
+    )]
+    OtherTask {
+        /// The task of the settings.
+        found: String,
+        /// The task asked for.
+        asked: String,
+    },
+    /// A section where a value was given.
+    #[error("{section} = {value}: {section} is a section; set its keys, such as {section}.{example}")]
+    Section {
+        /// The section.
+        section: String,
+        /// What was given.
+        value: String,
+        /// One of its keys.
+        example: String,
+    },
+    /// A value of the wrong type.
+    #[error("{key} = {value}: must be {wanted}, such as {example}")]
+    Type {
+        /// The key.
+        key: String,
+        /// What was given.
+        value: String,
+        /// The type, in words.
+        wanted: &'static str,
+        /// A value that is right.
+        example: String,
+    },
+    /// A word that is not one of the choices.
+    #[error("{key} = {value:?}: must be one of {allowed}")]
+    Choice {
+        /// The key.
+        key: String,
+        /// What was given.
+        value: String,
+        /// The choices, separated by commas.
+        allowed: String,
+    },
+    /// A number outside its range.
+    #[error("{key} = {value}: must be {allowed}")]
+    Range {
+        /// The key.
+        key: String,
+        /// What was given.
+        value: String,
+        /// The range, and the remedy where it is not obvious.
+        allowed: String,
+    },
+}

@@ -1,0 +1,205 @@
+//! Overriding a preset: same keys, same types, new values.
+//!
+//! The preset's table is the schema. An override may name only keys that are in it, and takes the type of the
+//! value it replaces; a whole number is accepted for a float, never the reverse.
+
+use toml::{Table, Value};
+
+use super::choices;
+use super::error::ConfigError;
+use super::tasks;
+
+/// Parses a TOML document; an error is one line with its place.
+pub(super) fn parse(text: &str) -> Result<Table, ConfigError> {
+    text.parse::<Table>().map_err(|error| {
+        let before = text.get(..error.span().map_or(0, |span| span.start)).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+        ConfigError::Syntax {
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            message: error.message().trim().replace('\n', ", "),
+        }
+    })
+}
+
+/// Parses `a.b=c` into the table `{a = {b = c}}`. What is not a TOML value is a number or a bare word.
+pub(super) fn parse_set(set: &str) -> Result<Table, ConfigError> {
+    let malformed = || ConfigError::NotASetting(set.to_string());
+    let (key, value) = set.split_once('=').ok_or_else(malformed)?;
+    let (parts, value) = (key.split('.').map(str::trim), value.trim());
+    if value.is_empty() || parts.clone().any(str::is_empty) {
+        return Err(malformed());
+    }
+    // Rust reads `5.` and `.5`, which TOML does not.
+    let value = (value.parse::<Value>().ok())
+        .or_else(|| value.parse().ok().map(Value::Float))
+        .unwrap_or_else(|| Value::String(value.to_string()));
+    let nested =
+        parts.rev().fold(value, |inner, part| Value::Table(Table::from_iter([(part.to_string(), inner)])));
+    match nested {
+        Value::Table(table) => Ok(table),
+        _ => Err(malformed()),
+    }
+}
+
+/// The task a complete config names.
+pub(super) fn task_of(table: &Table) -> Result<&str, ConfigError> {
+    match table.get("task") {
+        None => Err(ConfigError::MissingTask(tasks::names())),
+        Some(Value::String(task)) => Ok(task),
+        Some(other) => Err(ConfigError::Type {
+            key: "task".to_string(),
+            value: shown(other),
+            wanted: "a string",
+            example: format!("{:?}", tasks::tasks()[0].name),
+        }),
+    }
+}
+
+/// Checks that `given` has every key of `preset`.
+pub(super) fn require_all_keys(preset: &Table, given: &Table) -> Result<(), ConfigError> {
+    for (key, default) in leaves(preset) {
+        if find(given, &key).is_none() {
+            let task = task_of(preset)?.to_string();
+            return Err(ConfigError::MissingKey { key, task, default: shown(default) });
+        }
+    }
+    Ok(())
+}
+
+/// Replaces values of `base` by those of `over`.
+pub(super) fn overlay(base: &mut Table, over: Table) -> Result<(), ConfigError> {
+    let schema = base.clone();
+    overlay_section(base, over, "", &schema)
+}
+
+fn overlay_section(base: &mut Table, over: Table, section: &str, schema: &Table) -> Result<(), ConfigError> {
+    for (name, new) in over {
+        let key = join(section, &name);
+        match (base.get_mut(&name), new) {
+            (None, new) => return Err(unknown_key(schema, first_leaf(&key, &new))),
+            (Some(Value::Table(old)), Value::Table(new)) => overlay_section(old, new, &key, schema)?,
+            (Some(Value::Table(old)), new) => {
+                return Err(ConfigError::Section {
+                    section: key,
+                    value: shown(&new),
+                    example: old.keys().next().cloned().unwrap_or_default(),
+                });
+            }
+            (Some(old), new) => *old = coerce(&key, old, new)?,
+        }
+    }
+    Ok(())
+}
+
+/// `new` as a value of the type of `old`.
+fn coerce(key: &str, old: &Value, new: Value) -> Result<Value, ConfigError> {
+    match (old, new) {
+        (Value::Float(_), Value::Integer(new)) => Ok(Value::Float(new as f64)),
+        (Value::Integer(_), Value::Integer(new)) if new < 0 => Err(ConfigError::Range {
+            key: key.to_string(),
+            value: new.to_string(),
+            allowed: "0 or more".to_string(),
+        }),
+        (Value::String(asked), Value::String(found)) if key == "task" && *asked != found => {
+            Err(ConfigError::OtherTask { found, asked: asked.clone() })
+        }
+        (Value::String(_), Value::String(new)) => match choices::allowed(key) {
+            Some(allowed) if !allowed.contains(&new.as_str()) => Err(ConfigError::Choice {
+                key: key.to_string(),
+                value: new,
+                allowed: allowed.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(", "),
+            }),
+            _ => Ok(Value::String(new)),
+        },
+        (old, new) if old.same_type(&new) => Ok(new),
+        (old, new) => Err(ConfigError::Type {
+            key: key.to_string(),
+            value: shown(&new),
+            wanted: match old {
+                Value::Integer(_) => "a whole number",
+                Value::Float(_) => "a number",
+                Value::Boolean(_) => "true or false",
+                _ => "a string",
+            },
+            example: shown(old),
+        }),
+    }
+}
+
+fn unknown_key(schema: &Table, key: String) -> ConfigError {
+    let task = schema.get("task").and_then(Value::as_str).unwrap_or_default();
+    let nearest =
+        leaves(schema).into_iter().map(|(valid, _)| valid).min_by_key(|valid| unlikeness(&key, valid));
+    let others: Vec<_> = tasks::tasks()
+        .iter()
+        .filter(|other| tasks::preset(other.name).is_ok_and(|preset| find(&preset, &key).is_some()))
+        .map(|other| other.name)
+        .collect();
+    let elsewhere = match others.as_slice() {
+        [] => String::new(),
+        others => format!(" (it is a key of {})", others.join(", ")),
+    };
+    ConfigError::UnknownKey {
+        task: task.to_string(),
+        nearest: nearest.expect("presets have keys"),
+        elsewhere,
+        key,
+    }
+}
+
+/// How far `given` is from the key `valid`, in half edits. A forgotten section costs nothing, and a wrong section
+/// less than two edits, because people remember the name of a key better than its place.
+fn unlikeness(given: &str, valid: &str) -> usize {
+    let name = |key: &str| key.rsplit('.').next().unwrap_or_default().to_string();
+    let edits = 2 * strsim::damerau_levenshtein(given, valid);
+    if !given.contains('.') {
+        edits.min(2 * strsim::damerau_levenshtein(given, &name(valid)))
+    } else if name(given) == name(valid) {
+        edits.min(3)
+    } else {
+        edits
+    }
+}
+
+/// All keys with their values, in order.
+fn leaves(table: &Table) -> Vec<(String, &Value)> {
+    fn collect<'a>(table: &'a Table, section: &str, found: &mut Vec<(String, &'a Value)>) {
+        for (name, value) in table {
+            match value {
+                Value::Table(inner) => collect(inner, &join(section, name), found),
+                _ => found.push((join(section, name), value)),
+            }
+        }
+    }
+    let mut found = Vec::new();
+    collect(table, "", &mut found);
+    found
+}
+
+/// The value of a dotted key.
+fn find<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
+    let mut parts = key.split('.');
+    let first = table.get(parts.next()?)?;
+    parts.try_fold(first, |value, part| value.get(part))
+}
+
+/// The full key of the first value inside `value`.
+fn first_leaf(key: &str, value: &Value) -> String {
+    match value.as_table().and_then(|table| table.iter().next()) {
+        Some((name, inner)) => first_leaf(&join(key, name), inner),
+        None => key.to_string(),
+    }
+}
+
+fn join(section: &str, name: &str) -> String {
+    if section.is_empty() { name.to_string() } else { format!("{section}.{name}") }
+}
+
+/// A value as one line of text.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("{text:?}"),
+        other => other.to_string().replace('\n', " "),
+    }
+}

@@ -1,0 +1,342 @@
+//! What a run is: every number of a task, its controller and its training, in one typed [`Config`].
+//!
+//! A task is a TOML preset compiled into the library ([`tasks`]). A user's file and `key=value` settings override
+//! it (`merge`), the result is deserialised and checked once (`validate`), and only then used. A preset
+//! names every key its task has; a key that is `None` here is one the task does not have.
+
+mod choices;
+mod error;
+mod merge;
+mod tasks;
+mod validate;
+
+#[cfg(test)]
+mod range_tests;
+#[cfg(test)]
+mod tests;
+
+pub use choices::{Decay, Fusion, Normalization, Pairs, Sampling, TrunkBase};
+pub use error::ConfigError;
+pub use tasks::{TaskInfo, tasks};
+
+use serde::{Deserialize, Serialize};
+
+/// A task with all its settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Name of the task, one of [`tasks`].
+    pub task: String,
+    /// Number of agents, M.
+    pub agents: usize,
+    /// Space.
+    pub grid: Grid,
+    /// Time.
+    pub time: Time,
+    /// Coefficients of the PDE; empty where the task has none.
+    #[serde(default, skip_serializing_if = "Physics::is_empty")]
+    pub physics: Physics,
+    /// What an agent does to the field.
+    pub actuation: Actuation,
+    /// What an agent sees of the field.
+    pub observe: Observe,
+    /// The policy network.
+    pub policy: Policy,
+    /// Sensor and actuator noise.
+    pub noise: Noise,
+    /// Agents that stop working.
+    pub failure: Failure,
+    /// Initial states and targets.
+    pub data: Data,
+    /// Weights of the loss terms.
+    pub loss: Loss,
+    /// Distances that mobile agents keep; `None` for static agents.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub safety: Option<Safety>,
+    /// The optimisation.
+    pub train: Train,
+}
+
+/// Space: a 1D grid.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Grid {
+    /// Grid points, N; both ends included unless the domain is periodic.
+    pub n: usize,
+    /// Length of the domain, L.
+    pub length: f64,
+}
+
+/// Time: solver steps and control steps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Time {
+    /// Solver step.
+    pub dt: f64,
+    /// Control steps of one rollout, T.
+    pub steps: usize,
+    /// Solver steps per control step.
+    pub substeps: usize,
+}
+
+/// Coefficients of the PDE.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Physics {
+    /// Diffusivity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nu: Option<f64>,
+    /// Growth rate of the logistic reaction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rho: Option<f64>,
+}
+
+impl Physics {
+    fn is_empty(&self) -> bool {
+        *self == Physics::default()
+    }
+}
+
+/// What an agent does to the field.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Actuation {
+    /// Width of the Gaussian kernel.
+    pub sigma: f64,
+    /// Scale of the kernel.
+    pub normalization: Normalization,
+    /// Bound of the intensity u.
+    pub u_max: f64,
+    /// Bound of the velocity v; `None` for static agents.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub v_max: Option<f64>,
+}
+
+/// What an agent sees of the field.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Observe {
+    /// Points of the reference lattice in the window, W.
+    pub window: usize,
+    /// How the window is placed.
+    pub sampling: Sampling,
+    /// Points the window is resampled to, P.
+    pub points: usize,
+    /// Points of the reference lattice, on which a policy sees the same numbers whatever the grid.
+    pub n_ref: usize,
+}
+
+/// The policy network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Policy {
+    /// How branch and trunk meet.
+    pub fusion: Fusion,
+    /// Whether the branch layers divide by their norm + 1.
+    pub softnorm: bool,
+    /// Base frequency of the trunk's Fourier features.
+    pub trunk_base: TrunkBase,
+}
+
+/// Standard deviations of the noise, fresh in every control step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Noise {
+    /// Added to every grid value the policy sees.
+    pub sensor: f64,
+    /// Added to every intensity the physics gets.
+    pub actuator: f64,
+}
+
+/// Agents that output zero from some control step on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Failure {
+    /// Share of the agents that fail.
+    pub share: f64,
+    /// First control step without them.
+    pub step: usize,
+}
+
+/// Initial states and targets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Data {
+    /// Cases in the training pool.
+    pub pool: usize,
+    /// Tracking tasks: standard deviation of the random field.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub std: Option<f64>,
+    /// Tracking tasks: correlation length of the initial state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub length_start: Option<f64>,
+    /// Tracking tasks: correlation length of the target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub length_target: Option<f64>,
+    /// Tracking tasks: how state and target of the training pool are drawn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<Pairs>,
+    /// Stabilisation: time run uncontrolled before a state is used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spin_up: Option<f64>,
+    /// Stabilisation: standard deviation of the noise the run starts from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amplitude: Option<f64>,
+}
+
+/// Weights of the loss terms; a term whose weight is `None` does not exist for the task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Loss {
+    /// Mean (z_t - z*)^2 over all control steps.
+    pub track: f64,
+    /// Mean u^2.
+    pub effort_u: f64,
+    /// Mean v^2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effort_v: Option<f64>,
+    /// Agents within [`Safety::margin`] of an end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound: Option<f64>,
+    /// Pairs of agents closer than [`Safety::radius`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coll: Option<f64>,
+    /// Mean (v_{t+1} - v_t)^2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accel: Option<f64>,
+    /// Mean (z_T - z*)^2 at the last control step.
+    pub terminal: f64,
+    /// Squared total forcing.
+    pub total_forcing: f64,
+}
+
+/// Distances that mobile agents keep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Safety {
+    /// To the ends of the domain.
+    pub margin: f64,
+    /// To each other.
+    pub radius: f64,
+}
+
+/// The optimisation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Train {
+    /// Cases per update.
+    pub batch: usize,
+    /// Updates of the parameters.
+    pub updates: usize,
+    /// Learning rate: first of the exponential, highest of the cosine schedule.
+    pub lr: f64,
+    /// Shape of the learning rate over the updates.
+    pub schedule: Decay,
+    /// Exponential: updates until the rate has halved.
+    pub half_life: f64,
+    /// Cosine: updates of the linear warm-up from `lr_start` to `lr`.
+    pub warmup: usize,
+    /// Cosine: rate at the start of the warm-up.
+    pub lr_start: f64,
+    /// Cosine: rate of the last update.
+    pub lr_end: f64,
+    /// Bound of the gradient's global norm.
+    pub clip: f64,
+    /// Seed of every random stream of the run.
+    pub seed: u64,
+    /// Memory, in MB, for storing step values instead of recomputing them.
+    pub memory_mb: usize,
+    /// Updates between two checkpoints.
+    pub checkpoint_every: usize,
+}
+
+impl Config {
+    /// The task's defaults.
+    pub fn preset(task: &str) -> Result<Config, ConfigError> {
+        Config::resolve(task, None, &[])
+    }
+
+    /// The task's defaults, overridden by the text of a TOML file, then by `key=value` settings in their order.
+    pub fn resolve(task: &str, file: Option<&str>, sets: &[String]) -> Result<Config, ConfigError> {
+        let mut table = tasks::preset(task)?;
+        if let Some(text) = file {
+            merge::overlay(&mut table, merge::parse(text)?)?;
+        }
+        Config::finish(table, sets)
+    }
+
+    /// Reads a complete config, as [`Config::to_toml`] writes it: a key that is missing is an error, because the
+    /// run it describes was made with some value of it.
+    pub fn from_toml(text: &str) -> Result<Config, ConfigError> {
+        let given = merge::parse(text)?;
+        let mut table = tasks::preset(merge::task_of(&given)?)?;
+        merge::require_all_keys(&table, &given)?;
+        merge::overlay(&mut table, given)?;
+        Config::finish(table, &[])
+    }
+
+    /// This config with some settings changed.
+    pub fn with_sets(&self, sets: &[String]) -> Result<Config, ConfigError> {
+        let table = merge::parse(&self.to_toml())?;
+        Config::finish(table, sets)
+    }
+
+    /// The complete config as TOML, exact to the last bit.
+    ///
+    /// # Panics
+    /// If an integer was set above `i64::MAX`, the largest of TOML.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("every integer of a config fits in an i64")
+    }
+
+    /// Checks every range; done by all functions that build a config, and needed again after fields were changed.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        validate::validate(self)
+    }
+
+    /// The table must have the keys and types of a preset, which [`merge::overlay`] keeps.
+    fn finish(mut table: toml::Table, sets: &[String]) -> Result<Config, ConfigError> {
+        for set in sets {
+            merge::overlay(&mut table, merge::parse_set(set)?)?;
+        }
+        let config: Config = table.try_into().expect("presets have the keys and types of Config");
+        config.validate()?;
+        Ok(config)
+    }
+
+    /// Whether the two ends of the domain are the same point.
+    pub fn periodic(&self) -> bool {
+        self.task == "ks1d"
+    }
+
+    /// Whether agents move.
+    pub fn mobile(&self) -> bool {
+        self.actuation.v_max.is_some()
+    }
+
+    /// Grid spacing.
+    pub fn h(&self) -> f64 {
+        self.grid.length / self.cells(self.grid.n) as f64
+    }
+
+    /// Reference cells per unit of length. One number, so that `floor(xi * cells_per_length)` rounds the same
+    /// everywhere.
+    pub fn cells_per_length(&self) -> f64 {
+        self.cells(self.observe.n_ref) as f64 / self.grid.length
+    }
+
+    /// Grid cells per reference cell.
+    pub fn stride(&self) -> usize {
+        self.cells(self.grid.n) / self.cells(self.observe.n_ref)
+    }
+
+    /// Duration of a control step.
+    pub fn control_dt(&self) -> f64 {
+        self.time.dt * self.time.substeps as f64
+    }
+
+    /// Cells between `points` grid points.
+    fn cells(&self, points: usize) -> usize {
+        if self.periodic() { points } else { points - 1 }
+    }
+}

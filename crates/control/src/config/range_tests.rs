@@ -1,0 +1,149 @@
+//! Every range, at its edge and just outside.
+
+use super::*;
+
+fn with(task: &str, list: &[&str]) -> Result<Config, ConfigError> {
+    Config::resolve(task, None, &list.iter().map(|set| set.to_string()).collect::<Vec<_>>())
+}
+
+/// The settings are refused with a message about `key` that contains `range`.
+fn refused(task: &str, list: &[&str], key: &str, range: &str) {
+    let message = with(task, list).expect_err(&format!("{list:?} must be refused")).to_string();
+    assert!(message.starts_with(&format!("{key} = ")) && message.contains(range), "{list:?}: {message}");
+    assert_eq!(message.lines().count(), 1, "{message}");
+}
+
+#[test]
+fn counts_have_a_least_value() {
+    for (key, least) in [
+        ("agents", 1),
+        ("grid.n", 8),
+        ("observe.n_ref", 8),
+        ("observe.points", 2),
+        ("time.steps", 1),
+        ("time.substeps", 1),
+        ("data.pool", 1),
+        ("train.batch", 1),
+        ("train.updates", 1),
+        ("train.checkpoint_every", 1),
+    ] {
+        let set = format!("{key}={}", least - 1);
+        refused("fkpp1d", &[&set], key, &format!("must be {least} or more"));
+    }
+    let smallest = [
+        "agents=1",
+        "grid.n=8",
+        "observe.n_ref=8",
+        "observe.points=2",
+        "time.steps=1",
+        "data.pool=1",
+        "train.batch=1",
+        "train.updates=1",
+        "train.checkpoint_every=1",
+        "actuation.sigma=0.1",
+        "train.memory_mb=0",
+    ];
+    with("fkpp1d", &smallest).unwrap();
+}
+
+#[test]
+fn no_float_may_be_nan_infinite_or_negative() {
+    for task in tasks() {
+        let preset: toml::Table = task.preset.parse().unwrap();
+        let sections = preset.iter().filter_map(|(name, value)| Some((name, value.as_table()?)));
+        let mut floats = 0;
+        for (section, values) in sections {
+            for (name, _) in values.iter().filter(|(_, value)| value.is_float()) {
+                let key = format!("{section}.{name}");
+                for bad in ["nan", "inf", "-inf", "-0.5"] {
+                    refused(task.name, &[&format!("{key}={bad}")], &key, "must be ");
+                }
+                floats += 1;
+            }
+        }
+        assert!(floats > 15, "{} has {floats} floats", task.name);
+    }
+}
+
+#[test]
+fn some_floats_may_not_be_zero() {
+    for key in [
+        "grid.length",
+        "time.dt",
+        "actuation.sigma",
+        "data.std",
+        "data.length_start",
+        "data.length_target",
+        "train.lr",
+        "train.half_life",
+        "train.clip",
+    ] {
+        refused("fkpp1d", &[&format!("{key}=0")], key, "must be above 0 and finite");
+    }
+    refused("ks1d", &["data.amplitude=0"], "data.amplitude", "must be above 0 and finite");
+    for key in
+        ["physics.nu", "physics.rho", "actuation.u_max", "actuation.v_max", "loss.track", "safety.margin"]
+    {
+        with("fkpp1d", &[&format!("{key}=0")]).unwrap();
+    }
+    with("ks1d", &["data.spin_up=0"]).unwrap();
+}
+
+#[test]
+fn grids_refine_the_reference_lattice() {
+    refused("fkpp1d", &["grid.n=150"], "grid.n", "1 + a multiple of 99, such as 100 or 199,");
+    refused("fkpp1d", &["grid.n=64"], "grid.n", "such as 100 or 199,");
+    refused("fkpp1d", &["grid.n=200"], "grid.n", "such as 199 or 298,");
+    refused("ks1d", &["grid.n=64"], "grid.n", "a multiple of 128, such as 128 or 256,");
+    refused("ks1d", &["grid.n=257"], "grid.n", "such as 256 or 384,");
+    with("fkpp1d", &["grid.n=199"]).unwrap();
+    with("ks1d", &["grid.n=384"]).unwrap();
+    with("fkpp1d", &["grid.n=64", "observe.n_ref=64"]).unwrap();
+}
+
+#[test]
+fn windows_are_even_and_fit_the_lattice() {
+    for window in ["0", "1", "7", "102"] {
+        refused(
+            "fkpp1d",
+            &[&format!("observe.window={window}")],
+            "observe.window",
+            "an even number from 2 to 100",
+        );
+    }
+    with("fkpp1d", &["observe.window=2"]).unwrap();
+    with("fkpp1d", &["observe.window=100"]).unwrap();
+}
+
+#[test]
+fn kernels_are_visible_on_the_grid() {
+    refused("fkpp1d", &["actuation.sigma=0.005"], "actuation.sigma", "at least 0.00505050505");
+    with("fkpp1d", &["actuation.sigma=0.0051"]).unwrap();
+    with("fkpp1d", &["actuation.sigma=0.005", "grid.n=199"]).unwrap();
+}
+
+#[test]
+fn time_steps_are_stable() {
+    refused("fkpp1d", &["time.dt=0.2"], "time.dt", "at most 0.16666666666666666 (0.5 / physics.rho)");
+    with("fkpp1d", &["time.dt=0.0625", "physics.rho=8"]).unwrap();
+    with("heat1d", &["time.dt=0.2"]).unwrap();
+    refused("ks1d", &["time.dt=8"], "time.dt", "below 8");
+}
+
+#[test]
+fn shares_margins_and_failure_steps_are_bounded() {
+    refused("fkpp1d", &["failure.share=1.5"], "failure.share", "from 0 to 1");
+    refused("fkpp1d", &["failure.step=301"], "failure.step", "from 0 to 300 (time.steps)");
+    refused("fkpp1d", &["safety.margin=0.5"], "safety.margin", "from 0 to below 0.5");
+    with("fkpp1d", &["failure.share=1", "failure.step=300", "safety.margin=0.49"]).unwrap();
+}
+
+#[test]
+fn schedules_are_consistent() {
+    refused("fkpp1d", &["train.warmup=10"], "train.warmup", "0 for the exponential schedule");
+    let cosine = "train.schedule=cosine";
+    refused("fkpp1d", &[cosine, "train.warmup=500"], "train.warmup", "below 500 (train.updates)");
+    refused("fkpp1d", &[cosine, "train.lr_start=0.002"], "train.lr_start", "from 0 to 0.001 (train.lr)");
+    refused("fkpp1d", &[cosine, "train.lr_end=0.002"], "train.lr_end", "from 0 to 0.001 (train.lr)");
+    with("fkpp1d", &[cosine, "train.warmup=499", "train.lr_start=0.001", "train.lr_end=1e-5"]).unwrap();
+}

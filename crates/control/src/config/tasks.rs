@@ -1,0 +1,57 @@
+//! The tasks and their presets.
+
+use super::error::ConfigError;
+
+/// A task one can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskInfo {
+    /// Its name in configs and on the command line.
+    pub name: &'static str,
+    /// What it is about, in one line.
+    pub title: &'static str,
+    /// Its defaults, as TOML with a comment for every key.
+    pub preset: &'static str,
+}
+
+const TASKS: &[TaskInfo] = &[
+    TaskInfo {
+        name: "fkpp1d",
+        title: "Fisher-KPP reaction-diffusion: mobile agents track a target profile",
+        preset: include_str!("../../presets/fkpp1d.toml"),
+    },
+    TaskInfo {
+        name: "heat1d",
+        title: "heat equation: mobile agents track a target profile",
+        preset: include_str!("../../presets/heat1d.toml"),
+    },
+    TaskInfo {
+        name: "ks1d",
+        title: "Kuramoto-Sivashinsky: static agents bring chaos to rest",
+        preset: include_str!("../../presets/ks1d.toml"),
+    },
+];
+
+/// All tasks, in alphabetical order.
+pub fn tasks() -> &'static [TaskInfo] {
+    TASKS
+}
+
+/// The names of all tasks, separated by commas.
+pub(super) fn names() -> String {
+    TASKS.iter().map(|task| task.name).collect::<Vec<_>>().join(", ")
+}
+
+/// The preset of a task as a table.
+pub(super) fn preset(name: &str) -> Result<toml::Table, ConfigError> {
+    match TASKS.iter().find(|task| task.name == name) {
+        Some(task) => Ok(task.preset.parse().expect("presets are valid TOML")),
+        None => {
+            let nearest = TASKS.iter().min_by_key(|task| strsim::damerau_levenshtein(task.name, name));
+            Err(ConfigError::UnknownTask {
+                task: name.to_string(),
+                nearest: nearest.expect("there are tasks").name,
+                known: names(),
+            })
+        }
+    }
+}

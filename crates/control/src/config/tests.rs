@@ -1,0 +1,234 @@
+//! The path from text to a checked config, from outside.
+
+use toml::Value;
+
+use super::*;
+
+fn sets(list: &[&str]) -> Vec<String> {
+    list.iter().map(|set| set.to_string()).collect()
+}
+
+fn with(task: &str, list: &[&str]) -> Result<Config, ConfigError> {
+    Config::resolve(task, None, &sets(list))
+}
+
+/// The message of a config that must be refused: one line, no capital, no full stop.
+fn refusal(result: Result<Config, ConfigError>) -> String {
+    let message = result.expect_err("must be refused").to_string();
+    assert!(!message.is_empty() && !message.contains('\n'), "{message:?}");
+    assert!(!message.ends_with('.') && !message.starts_with(char::is_uppercase), "{message:?}");
+    message
+}
+
+#[test]
+fn presets_hold_the_numbers_of_the_task_definitions() {
+    let fkpp = Config::preset("fkpp1d").unwrap();
+    assert_eq!((fkpp.agents, fkpp.grid.n, fkpp.grid.length), (20, 100, 1.0));
+    assert_eq!((fkpp.time.dt, fkpp.time.steps, fkpp.time.substeps), (0.001, 300, 1));
+    assert_eq!((fkpp.physics.nu, fkpp.physics.rho), (Some(0.005), Some(3.0)));
+    assert_eq!((fkpp.actuation.sigma, fkpp.actuation.u_max, fkpp.actuation.v_max), (0.05, 40.0, Some(2.0)));
+    assert_eq!((fkpp.observe.window, fkpp.observe.points, fkpp.observe.n_ref), (8, 20, 100));
+    assert_eq!((fkpp.data.pool, fkpp.data.std, fkpp.data.pairs), (5000, Some(2.0), Some(Pairs::Independent)));
+    assert_eq!((fkpp.data.length_start, fkpp.data.length_target), (Some(0.2), Some(0.4)));
+    assert_eq!((fkpp.loss.track, fkpp.loss.effort_u, fkpp.loss.effort_v), (5.0, 0.001, Some(0.0001)));
+    assert_eq!((fkpp.loss.bound, fkpp.loss.coll, fkpp.loss.accel), (Some(100.0), Some(1.0), Some(0.1)));
+    assert_eq!(fkpp.safety, Some(Safety { margin: 0.02, radius: 0.05 }));
+    assert_eq!((fkpp.train.batch, fkpp.train.updates, fkpp.train.lr), (32, 500, 0.001));
+    assert_eq!((fkpp.train.schedule, fkpp.train.half_life), (Decay::Exponential, 2000.0));
+
+    let heat = Config::preset("heat1d").unwrap();
+    let mut expected = fkpp.clone();
+    expected.task = "heat1d".to_string();
+    expected.agents = 8;
+    expected.physics = Physics { nu: Some(0.2), rho: None };
+    expected.actuation.sigma = 0.1;
+    expected.data.std = Some(1.0);
+    assert_eq!(heat, expected);
+
+    let ks = Config::preset("ks1d").unwrap();
+    assert_eq!((ks.agents, ks.grid.n, ks.grid.length), (8, 128, 22.0));
+    assert_eq!((ks.time.dt, ks.time.steps, ks.observe.window), (0.05, 200, 4));
+    assert_eq!((ks.actuation.sigma, ks.actuation.u_max, ks.actuation.v_max), (1.0, 1.0, None));
+    assert_eq!((ks.data.pool, ks.data.spin_up, ks.data.amplitude), (1024, Some(1000.0), Some(0.01)));
+    assert_eq!((ks.loss.track, ks.loss.effort_u, ks.loss.effort_v, ks.loss.coll), (10.0, 0.001, None, None));
+    assert_eq!((ks.physics, ks.safety), (Physics::default(), None));
+}
+
+#[test]
+fn every_task_round_trips_through_toml() {
+    for task in tasks() {
+        let config = with(task.name, &["train.lr=0.1", "noise.sensor=0.30000000000000004"]).unwrap();
+        let text = config.to_toml();
+        assert_eq!(Config::from_toml(&text).unwrap(), config);
+        assert_eq!(Config::from_toml(&text).unwrap().to_toml(), text);
+        assert_eq!(Config::resolve(task.name, Some(&text), &[]).unwrap(), config);
+        assert!(!task.title.is_empty());
+    }
+}
+
+#[test]
+fn every_choice_is_a_word_serde_accepts_and_writes_back() {
+    for task in tasks() {
+        let preset: toml::Table = task.preset.parse().unwrap();
+        for (section, values) in preset.iter().filter_map(|(name, value)| Some((name, value.as_table()?))) {
+            for name in
+                values.iter().filter(|(_, value)| matches!(value, Value::String(_))).map(|(name, _)| name)
+            {
+                let key = format!("{section}.{name}");
+                for word in choices::allowed(&key).unwrap_or_else(|| panic!("{key} has no list of choices")) {
+                    let text = with(task.name, &[&format!("{key}={word}")]).unwrap().to_toml();
+                    let saved: toml::Table = text.parse().unwrap();
+                    assert_eq!(saved[section][name].as_str(), Some(*word));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn later_sources_override_earlier_ones() {
+    let file = "agents = 30\n[loss]\ntrack = 7\n[train]\nseed = 3\n";
+    let config = Config::resolve("fkpp1d", Some(file), &sets(&["loss.track=5.5", "loss.track = 6"])).unwrap();
+    assert_eq!((config.agents, config.loss.track, config.train.seed), (30, 6.0, 3));
+    assert_eq!(config.loss.effort_u, 0.001);
+
+    let again = config.with_sets(&sets(&["agents=40", "policy.fusion=product"])).unwrap();
+    assert_eq!((again.agents, again.loss.track, again.policy.fusion), (40, 6.0, Fusion::Product));
+    assert!(refusal(config.with_sets(&sets(&["agents=0"]))).starts_with("agents = 0: must be 1 or more"));
+}
+
+#[test]
+fn settings_are_toml_values_or_bare_words() {
+    let list = [
+        "train.lr=1e-4",
+        "loss.coll=5.",
+        "policy.trunk_base=2pi",
+        "data.pairs=\"shared\"",
+        "policy.softnorm=false",
+    ];
+    let config = with("fkpp1d", &list).unwrap();
+    assert_eq!((config.train.lr, config.loss.coll, config.policy.softnorm), (1e-4, Some(5.0), false));
+    assert_eq!((config.policy.trunk_base, config.data.pairs), (TrunkBase::TwoPi, Some(Pairs::Shared)));
+    assert_eq!(with("fkpp1d", &["loss={track=2, bound=3}"]).unwrap().loss.bound, Some(3.0));
+    for malformed in ["loss.track", "=3", "loss.=3", "loss.track=", ""] {
+        assert!(
+            refusal(with("fkpp1d", &[malformed]))
+                .starts_with(&format!("setting {malformed:?}: must be key=value"))
+        );
+    }
+}
+
+#[test]
+fn types_are_checked_by_name() {
+    for (set, message) in [
+        ("train.batch=2.5", "train.batch = 2.5: must be a whole number, such as 32"),
+        ("train.batch=many", "train.batch = \"many\": must be a whole number, such as 32"),
+        ("train.batch=-3", "train.batch = -3: must be 0 or more"),
+        ("loss.track=high", "loss.track = \"high\": must be a number, such as 5.0"),
+        ("loss.track=[1,\n2]", "loss.track = [1, 2]: must be a number, such as 5.0"),
+        ("policy.softnorm=1", "policy.softnorm = 1: must be true or false, such as true"),
+        ("policy.fusion=1", "policy.fusion = 1: must be a string, such as \"concat\""),
+        ("policy.fusion=sum", "policy.fusion = \"sum\": must be one of \"concat\", \"product\""),
+        ("policy.fusion='''a\nb'''", "policy.fusion = \"a\\nb\": must be one of \"concat\", \"product\""),
+        ("loss=5", "loss = 5: loss is a section; set its keys, such as loss.accel"),
+        ("agents.n=5", "agents = { n = 5 }: must be a whole number, such as 20"),
+    ] {
+        assert_eq!(refusal(with("fkpp1d", &[set])), message);
+    }
+}
+
+#[test]
+fn unknown_keys_name_the_nearest_valid_one() {
+    for (set, nearest) in [
+        ("loss.trak=5", "loss.track"),
+        ("los.track=5", "loss.track"),
+        ("lr=0.1", "train.lr"),
+        ("n=200", "grid.n"),
+        ("batchs=3", "train.batch"),
+        ("grid.dt=0.1", "time.dt"),
+        ("time.step=5", "time.steps"),
+        ("kernel.normalization=mass", "actuation.normalization"),
+        ("agent=5", "agents"),
+    ] {
+        let message = refusal(with("fkpp1d", &[set]));
+        let key = set.split('=').next().unwrap();
+        assert_eq!(message, format!("unknown key {key:?} for fkpp1d; nearest valid key: {nearest}"));
+    }
+    assert!(refusal(with("fkpp1d", &["a\nb=5"])).starts_with("unknown key \"a\\nb\" for fkpp1d"));
+    assert!(
+        refusal(Config::resolve("fkpp1d", Some("[lose]\n"), &[]))
+            .starts_with("unknown key \"lose\" for fkpp1d")
+    );
+}
+
+#[test]
+fn keys_of_other_tasks_are_unknown_and_say_whose_they_are() {
+    assert_eq!(
+        refusal(with("heat1d", &["physics.rho=3"])),
+        "unknown key \"physics.rho\" for heat1d (it is a key of fkpp1d); nearest valid key: physics.nu"
+    );
+    for set in ["actuation.v_max=1", "physics.nu=1", "loss.coll=1", "safety.margin=0.1", "data.std=1"] {
+        let message = refusal(with("ks1d", &[set]));
+        assert!(message.contains("for ks1d (it is a key of fkpp1d, heat1d)"), "{message}");
+    }
+    assert!(refusal(with("fkpp1d", &["data.spin_up=1"])).contains("(it is a key of ks1d)"));
+}
+
+#[test]
+fn unknown_tasks_name_the_nearest_and_list_all() {
+    let message = "unknown task \"fkp1d\"; did you mean \"fkpp1d\"? tasks: fkpp1d, heat1d, ks1d";
+    assert_eq!(refusal(Config::preset("fkp1d")), message);
+    assert_eq!(refusal(Config::from_toml("task = \"fkp1d\"")), message);
+    assert!(refusal(Config::preset("")).starts_with("unknown task \"\""));
+}
+
+#[test]
+fn settings_of_one_task_are_refused_for_another() {
+    let text = Config::preset("heat1d").unwrap().to_toml();
+    assert!(
+        refusal(Config::resolve("fkpp1d", Some(&text), &[]))
+            .starts_with("task = \"heat1d\": these settings are")
+    );
+    assert!(refusal(with("fkpp1d", &["task=ks1d"])).starts_with("task = \"ks1d\""));
+    assert!(with("fkpp1d", &["task=fkpp1d"]).is_ok());
+}
+
+#[test]
+fn a_complete_config_lacks_nothing() {
+    for task in tasks() {
+        let text = Config::preset(task.name).unwrap().to_toml();
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| line.contains('=')) {
+            let rest: Vec<_> =
+                text.lines().enumerate().filter(|(i, _)| *i != number).map(|(_, line)| line).collect();
+            let message = refusal(Config::from_toml(&rest.join("\n")));
+            let name = line.split(" =").next().unwrap();
+            assert!(message.starts_with("missing key ") && message.contains(name), "{message}");
+        }
+    }
+    assert_eq!(refusal(Config::from_toml("task = 1")), "task = 1: must be a string, such as \"fkpp1d\"");
+}
+
+#[test]
+fn broken_toml_names_the_place() {
+    for (text, place) in [
+        ("agents = 3\n[loss\n", "line 2, column 6: not valid TOML: "),
+        ("agents = 3\nagents = 4\n", "line 2, column 1: not valid TOML: "),
+        ("[loss]\ntrack = \"5\n", "line 2, column 11: not valid TOML: "),
+        ("\u{e9} = 3", "line 1, column 1: not valid TOML: "),
+    ] {
+        for result in [Config::resolve("fkpp1d", Some(text), &[]), Config::from_toml(text)] {
+            let message = refusal(result);
+            assert!(message.starts_with(place) && message.len() > place.len(), "{message}");
+        }
+    }
+}
+
+#[test]
+fn geometry_follows_the_boundary() {
+    let fkpp = with("fkpp1d", &["grid.n=298", "time.substeps=4", "grid.length=2"]).unwrap();
+    assert_eq!((fkpp.periodic(), fkpp.mobile(), fkpp.stride()), (false, true, 3));
+    assert_eq!((fkpp.h(), fkpp.cells_per_length(), fkpp.control_dt()), (2.0 / 297.0, 49.5, 0.004));
+    let ks = with("ks1d", &["grid.n=256"]).unwrap();
+    assert_eq!((ks.periodic(), ks.mobile(), ks.stride()), (true, false, 2));
+    assert_eq!((ks.h(), ks.cells_per_length()), (22.0 / 256.0, 128.0 / 22.0));
+}

@@ -1,0 +1,222 @@
+//! Cases: initial states and targets, drawn from a seed or published with the paper.
+//!
+//! Tracking tasks start from a random field of correlation length `data.length_start` and aim at another one of
+//! `data.length_target`: densities for `fkpp1d`, bridged fields for `heat1d`. `ks1d` starts from small noise without mean, run
+//! uncontrolled for `data.spin_up` time units until it is on the attractor, and aims at 0.
+
+use crate::config::{Config, Pairs};
+use crate::physics;
+use crate::random::{Purpose, stream};
+use adjoint::Threads;
+use pde::random_field::normals;
+use pde::{RandomField, evolve};
+use rand_chacha::ChaCha8Rng;
+use safetensors::SafeTensors;
+use thiserror::Error;
+
+/// Initial states and targets of a task.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cases {
+    /// Number of cases.
+    pub count: usize,
+    /// Grid points.
+    pub n: usize,
+    /// Initial fields, `[count][n]`.
+    pub z0: Vec<f64>,
+    /// Targets, `[count][n]`.
+    pub zt: Vec<f64>,
+    /// Start positions of the agents, `[count][agents]`; `None` for those of the task.
+    pub xi0: Option<Vec<f64>>,
+}
+
+/// What cases are for. The two never share a random number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pool {
+    /// To train on.
+    Training,
+    /// To evaluate on; drawn independently whatever `data.pairs` says.
+    HeldOut,
+}
+
+/// Told `(done, all)` while cases are drawn.
+pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
+
+/// Why there are no published cases.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum PaperCasesError {
+    /// The paper published none for the task.
+    #[error("no published cases for {0}; there are some for fkpp1d and heat1d")]
+    NoneForTask(String),
+    /// They live on another grid.
+    #[error("grid.n = {0}: the published cases have 100 points")]
+    OtherGrid(usize),
+}
+
+impl Cases {
+    /// Draws cases. The first `k` of them are the same for every `count`.
+    pub fn draw(
+        config: &Config,
+        seed: u64,
+        pool: Pool,
+        count: usize,
+        threads: &Threads,
+        progress: Progress<'_>,
+    ) -> Cases {
+        let purpose = match pool {
+            Pool::Training => Purpose::TrainingCases,
+            Pool::HeldOut => Purpose::HeldOutCases,
+        };
+        let rng = &mut stream(seed, purpose, 0);
+        let n = config.grid.n;
+        let (z0, zt) = match config.task.as_str() {
+            "ks1d" => (on_attractor(config, rng, count, threads, progress), vec![0.0; count * n]),
+            _ => tracking_pairs(config, rng, pool, count),
+        };
+        Cases { count, n, z0, zt, xi0: None }
+    }
+
+    /// The 50 cases behind the paper's main table.
+    pub fn paper(config: &Config) -> Result<Cases, PaperCasesError> {
+        let prefix = match config.task.as_str() {
+            "fkpp1d" => "fkpp",
+            "heat1d" => "heat",
+            task => return Err(PaperCasesError::NoneForTask(task.to_string())),
+        };
+        let file = SafeTensors::deserialize(include_bytes!("../data/paper_cases_1d.safetensors"))
+            .expect("the file in the library is whole");
+        let tensor = |part: &str| file.tensor(&format!("{prefix}_{part}")).expect("fields of every case");
+        let values = |part: &str| {
+            let bytes = tensor(part).data().chunks_exact(4);
+            bytes.map(|b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))).collect::<Vec<_>>()
+        };
+        let shape = tensor("z0").shape().to_vec();
+        if config.grid.n != shape[1] {
+            return Err(PaperCasesError::OtherGrid(config.grid.n));
+        }
+        Ok(Cases { count: shape[0], n: shape[1], z0: values("z0"), zt: values("zt"), xi0: None })
+    }
+
+    /// Initial field of a case.
+    pub fn z0(&self, case: usize) -> &[f64] {
+        &self.z0[case * self.n..(case + 1) * self.n]
+    }
+
+    /// Target of a case.
+    pub fn zt(&self, case: usize) -> &[f64] {
+        &self.zt[case * self.n..(case + 1) * self.n]
+    }
+
+    /// Start positions of a case, if it has its own.
+    pub fn xi0(&self, case: usize) -> Option<&[f64]> {
+        let all = self.xi0.as_ref()?;
+        let agents = all.len() / self.count;
+        Some(&all[case * agents..(case + 1) * agents])
+    }
+}
+
+fn tracking_pairs(config: &Config, rng: &mut ChaCha8Rng, pool: Pool, count: usize) -> (Vec<f64>, Vec<f64>) {
+    let (data, points) = (&config.data, physics::grid(config).points());
+    let std = data.std.expect("tracking tasks have random fields");
+    let family = |length: Option<f64>| {
+        RandomField::new(&points, length.expect("tracking tasks have correlation lengths"), std)
+    };
+    let (start, target) = (family(data.length_start), family(data.length_target));
+    let shared = pool == Pool::Training && data.pairs == Some(Pairs::Shared);
+    let shape = match config.task.as_str() {
+        "fkpp1d" => RandomField::density,
+        _ => RandomField::bridged,
+    };
+    let (mut z0, mut zt) = (Vec::new(), Vec::new());
+    for _ in 0..count {
+        let first = normals(rng, points.len());
+        let second = if shared { first.clone() } else { normals(rng, points.len()) };
+        z0.extend(shape(&start, &first));
+        zt.extend(shape(&target, &second));
+    }
+    (z0, zt)
+}
+
+/// Spin-ups between two reports of progress.
+const GROUP: usize = 32;
+
+fn on_attractor(
+    config: &Config,
+    rng: &mut ChaCha8Rng,
+    count: usize,
+    threads: &Threads,
+    progress: Progress<'_>,
+) -> Vec<f64> {
+    let (n, data) = (config.grid.n, &config.data);
+    let amplitude = data.amplitude.expect("stabilisation starts from noise");
+    let steps = (data.spin_up.expect("stabilisation has a spin-up") / config.time.dt).round() as usize;
+    let mut states = Vec::with_capacity(count * n);
+    while states.len() < count * n {
+        let done = states.len() / n;
+        progress(done, count);
+        let mut noise = Vec::with_capacity(GROUP * n);
+        for _ in done..count.min(done + GROUP) {
+            let one = normals(rng, n);
+            let mean = one.iter().sum::<f64>() / n as f64;
+            noise.extend(one.iter().map(|value| amplitude * (value - mean)));
+        }
+        states.extend(evolve(physics::dynamics(config).as_ref(), &noise, None, steps, threads));
+    }
+    progress(count, count);
+    states
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draw(task: &str, sets: &[&str], pool: Pool, count: usize) -> Cases {
+        let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
+        let config = Config::preset(task).unwrap().with_sets(&sets).unwrap();
+        Cases::draw(&config, 3, pool, count, &Threads::new(1), &|_, _| {})
+    }
+
+    fn correlation(cases: &Cases) -> f64 {
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        dot(&cases.z0, &cases.zt) / (dot(&cases.z0, &cases.z0) * dot(&cases.zt, &cases.zt)).sqrt()
+    }
+
+    #[test]
+    fn more_cases_begin_with_the_same_ones() {
+        let (few, many) = (draw("fkpp1d", &[], Pool::HeldOut, 2), draw("fkpp1d", &[], Pool::HeldOut, 5));
+        assert_eq!(few.z0(1), many.z0(1));
+        assert_eq!(few.zt(1), many.zt(1));
+        assert_ne!(few.z0(0), draw("fkpp1d", &[], Pool::Training, 1).z0(0));
+    }
+
+    #[test]
+    fn pairs_are_alike_only_in_a_shared_training_pool() {
+        let shared = ["data.pairs=shared"];
+        assert!(correlation(&draw("heat1d", &shared, Pool::Training, 200)) > 0.7);
+        assert!(correlation(&draw("heat1d", &shared, Pool::HeldOut, 200)).abs() < 0.2);
+        assert!(correlation(&draw("heat1d", &[], Pool::Training, 200)).abs() < 0.2);
+    }
+
+    #[test]
+    fn spun_up_states_have_no_mean_and_the_energy_of_the_attractor() {
+        let cases = draw("ks1d", &["data.spin_up=200"], Pool::Training, 4);
+        for case in 0..4 {
+            let z = cases.z0(case);
+            let energy = z.iter().map(|z| z * z).sum::<f64>() / z.len() as f64;
+            assert!((0.3..5.0).contains(&energy), "case {case}: {energy}");
+            assert!(z.iter().sum::<f64>().abs() < 1e-9);
+        }
+        assert!(cases.zt.iter().all(|&z| z == 0.0));
+    }
+
+    #[test]
+    fn the_published_cases_are_there() {
+        for task in ["fkpp1d", "heat1d"] {
+            let config = Config::preset(task).unwrap();
+            let cases = Cases::paper(&config).unwrap();
+            assert_eq!((cases.count, cases.n, cases.z0.len(), cases.zt.len()), (50, 100, 5000, 5000));
+            assert_ne!(cases.z0, cases.zt);
+        }
+        let error = Cases::paper(&Config::preset("ks1d").unwrap()).unwrap_err();
+        assert_eq!(error, PaperCasesError::NoneForTask("ks1d".to_string()));
+    }
+}

@@ -1,0 +1,102 @@
+//! Noise and failures: the random inputs of a closed loop.
+//!
+//! Every sample of every batch has streams of its own, so that what happens to it does not depend on how cases are grouped.
+
+use crate::config::Config;
+use crate::random::{Purpose, stream};
+use pde::random_field::normals;
+use rand::seq::index;
+
+/// Where the disturbances of a batch come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Disturbance {
+    /// Seed of the run.
+    pub seed: u64,
+    /// Whether the batch is trained on or evaluated.
+    pub during: During,
+    /// Stream index of the first sample: the case, or `update * batch`.
+    pub first: u64,
+}
+
+/// Training and evaluation do not share noise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum During {
+    /// A batch that is trained on.
+    Training,
+    /// A batch that is evaluated.
+    Evaluation,
+}
+
+impl Disturbance {
+    /// For the batch of update number `update`.
+    pub fn training(seed: u64, update: usize, batch: usize) -> Disturbance {
+        Disturbance { seed, during: During::Training, first: (update * batch) as u64 }
+    }
+
+    /// For evaluation cases from number `first` on.
+    pub fn evaluation(seed: u64, first: usize) -> Disturbance {
+        Disturbance { seed, during: During::Evaluation, first: first as u64 }
+    }
+
+    /// The values of a sequence input of the closed loop for one sample, `[steps][size]`.
+    pub(crate) fn draw(&self, config: &Config, input: &str, sample: usize) -> Vec<f64> {
+        let (steps, agents) = (config.time.steps, config.agents);
+        let rng = |training: Purpose, evaluation: Purpose| {
+            let purpose = if self.during == During::Training { training } else { evaluation };
+            stream(self.seed, purpose, self.first + sample as u64)
+        };
+        match input {
+            "sensor_noise" => {
+                normals(&mut rng(Purpose::TrainingSensors, Purpose::HeldOutSensors), steps * config.grid.n)
+            }
+            "actuator_noise" => {
+                normals(&mut rng(Purpose::TrainingActuators, Purpose::HeldOutActuators), steps * agents)
+            }
+            "alive" => {
+                let failures = (config.failure.share * agents as f64).round() as usize;
+                let rng = &mut rng(Purpose::TrainingFailures, Purpose::HeldOutFailures);
+                alive(steps, agents, config.failure.step, &index::sample(rng, agents, failures).into_vec())
+            }
+            name => unreachable!("a closed loop has no sequence {name}"),
+        }
+    }
+}
+
+/// 1 for every agent and step, 0 for the `failed` from step `from` on.
+fn alive(steps: usize, agents: usize, from: usize, failed: &[usize]) -> Vec<f64> {
+    let mut alive = vec![1.0; steps * agents];
+    for step in from..steps {
+        for agent in failed {
+            alive[step * agents + agent] = 0.0;
+        }
+    }
+    alive
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config() -> Config {
+        let sets = ["time.steps=5", "failure.share=0.25", "failure.step=3", "noise.sensor=0.1"];
+        Config::preset("fkpp1d").unwrap().with_sets(&sets.map(String::from)).unwrap()
+    }
+
+    #[test]
+    fn the_chosen_share_fails_at_the_chosen_step() {
+        let alive = Disturbance::evaluation(1, 0).draw(&config(), "alive", 0);
+        for (step, row) in alive.chunks(20).enumerate() {
+            assert_eq!(row.iter().sum::<f64>(), if step < 3 { 20.0 } else { 15.0 });
+        }
+    }
+
+    #[test]
+    fn a_sample_keeps_its_noise_wherever_it_stands_in_a_batch() {
+        let (config, draw) = (config(), |from: usize, sample| {
+            Disturbance::evaluation(1, from).draw(&config(), "sensor_noise", sample)
+        });
+        assert_eq!(draw(0, 3), draw(2, 1));
+        assert_ne!(draw(0, 3), draw(0, 2));
+        assert_ne!(draw(0, 0), Disturbance::training(1, 0, 32).draw(&config, "sensor_noise", 0));
+    }
+}

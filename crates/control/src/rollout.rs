@@ -1,0 +1,242 @@
+//! Running a closed loop: from cases and parameters to trajectories and gradients.
+//!
+//! The inputs of a trace are filled by name, so that one type serves the controlled and the uncontrolled loop, static and
+//! mobile agents, with and without disturbances.
+
+use crate::agents::start_positions;
+use crate::closed_loop;
+use crate::config::Config;
+use crate::data::Cases;
+use crate::disturbance::Disturbance;
+use crate::objective;
+use adjoint::{Gradient, Input, Outcome, Program, Real, Run, Shape, Strategy, Threads, Trace};
+
+/// A loop ready to run, for `config.agents` agents and `config.time.steps` control steps.
+pub struct ClosedLoop<T: Real> {
+    config: Config,
+    program: Program<T>,
+    fixed: Vec<Input>,
+    states: Vec<Input>,
+    sequences: Vec<Input>,
+    records: Vec<(String, Shape)>,
+    terms: Vec<LossTerm>,
+}
+
+/// A term of the loss as this loop computes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LossTerm {
+    /// Its name.
+    pub name: &'static str,
+    /// Its weight in the loss.
+    pub weight: f64,
+    /// How much every control step counts in it.
+    pub over_time: Vec<f64>,
+}
+
+/// The inputs of some cases, in the precision they are run in.
+#[derive(Clone, Debug)]
+pub struct Batch<T> {
+    /// Cases in it.
+    pub samples: usize,
+    fixed: Vec<Vec<T>>,
+    states: Vec<Vec<T>>,
+    sequences: Vec<Vec<T>>,
+}
+
+impl<T: Real> ClosedLoop<T> {
+    /// The loop with the policy in it; `chunk` samples are worked on together.
+    pub fn new(config: &Config, chunk: usize) -> ClosedLoop<T> {
+        let steps = config.time.steps;
+        let terms = objective::active(config).map(|term| LossTerm {
+            name: term.name,
+            weight: term.weight(config),
+            over_time: term.time_weights(steps),
+        });
+        ClosedLoop::build(config, &closed_loop::trace(config), chunk, terms.collect())
+    }
+
+    /// The physics alone: no agents, no parameters, no loss. Records `z` and `error`.
+    pub fn uncontrolled(config: &Config, chunk: usize) -> ClosedLoop<T> {
+        ClosedLoop::build(config, &closed_loop::uncontrolled_trace(config), chunk, Vec::new())
+    }
+
+    fn build(config: &Config, trace: &Trace, chunk: usize, terms: Vec<LossTerm>) -> ClosedLoop<T> {
+        ClosedLoop {
+            config: config.clone(),
+            program: Program::new(trace, chunk),
+            fixed: trace.fixed.clone(),
+            states: trace.states.clone(),
+            sequences: trace.sequences.clone(),
+            records: trace.records().map(|(name, shape)| (name.to_string(), shape)).collect(),
+            terms,
+        }
+    }
+
+    /// The config it was built for.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The program that runs it.
+    pub fn program(&self) -> &Program<T> {
+        &self.program
+    }
+
+    /// The terms of the loss.
+    pub fn terms(&self) -> &[LossTerm] {
+        &self.terms
+    }
+
+    /// Inputs of the cases `which`, disturbed by noise and failures as far as the config has any.
+    ///
+    /// # Panics
+    /// If the cases live on another grid or have another number of agents.
+    pub fn batch(&self, cases: &Cases, which: &[usize], disturbance: Disturbance) -> Batch<T> {
+        assert_eq!(cases.n, self.config.grid.n, "cases on a grid of {} points", cases.n);
+        let per_case = |input: &Input, value: &dyn Fn(usize, usize) -> Vec<f64>| {
+            let size = input.shape.size();
+            let mut data = Vec::with_capacity(which.len() * size);
+            for (sample, &case) in which.iter().enumerate() {
+                data.extend(value(sample, case).into_iter().map(T::of));
+            }
+            data
+        };
+        let start = start_positions(&self.config);
+        let given = |input: &Input| {
+            per_case(input, &|_, case| match input.name.as_str() {
+                "z" => cases.z0(case).to_vec(),
+                "target" => cases.zt(case).to_vec(),
+                "xi" => cases.xi0(case).map_or_else(|| start.clone(), <[f64]>::to_vec),
+                "previous_v" => vec![0.0; input.shape.size()],
+                name => unreachable!("a closed loop has no input {name}"),
+            })
+        };
+        let drawn =
+            |input: &Input| per_case(input, &|sample, _| disturbance.draw(&self.config, &input.name, sample));
+        let batch = Batch {
+            samples: which.len(),
+            fixed: self.fixed.iter().map(given).collect(),
+            states: self.states.iter().map(given).collect(),
+            sequences: self.sequences.iter().map(drawn).collect(),
+        };
+        let given = self.fixed.iter().zip(&batch.fixed).chain(self.states.iter().zip(&batch.states));
+        for (input, data) in given {
+            assert_eq!(data.len(), which.len() * input.shape.size(), "{} of the cases", input.name);
+        }
+        batch
+    }
+
+    /// Runs a batch forward.
+    pub fn forward(&self, params: &[T], batch: &Batch<T>, threads: &Threads) -> Trajectories<T> {
+        let weights = self.terms.iter().map(|term| term.over_time.clone()).collect();
+        Trajectories {
+            samples: batch.samples,
+            steps: self.config.time.steps,
+            outcome: self.program.forward(&self.run(params, batch, weights), threads),
+            records: self.records.clone(),
+            terms: self.terms.clone(),
+        }
+    }
+
+    /// The mean loss of a batch and its gradient.
+    pub fn gradient(
+        &self,
+        params: &[T],
+        batch: &Batch<T>,
+        threads: &Threads,
+        strategy: Strategy,
+    ) -> Gradient<T> {
+        let weighted = |term: &LossTerm| term.over_time.iter().map(|w| term.weight * w).collect();
+        let weights = self.terms.iter().map(weighted).collect();
+        self.program.gradient(&self.run(params, batch, weights), threads, strategy)
+    }
+
+    /// Of a gradient, the part with respect to an initial value or fixed input, `[samples][size]`: `z`, `xi`, `target`.
+    pub fn input_gradient<'g>(&self, gradient: &'g Gradient<T>, name: &str) -> Option<&'g [T]> {
+        let find = |inputs: &[Input], values: &'g [Vec<T>]| {
+            inputs.iter().position(|input| input.name == name).map(|index| values[index].as_slice())
+        };
+        find(&self.states, &gradient.states).or_else(|| find(&self.fixed, &gradient.fixed))
+    }
+
+    fn run<'a>(&self, params: &'a [T], batch: &'a Batch<T>, weights: Vec<Vec<f64>>) -> Run<'a, T> {
+        let slices = |values: &'a [Vec<T>]| values.iter().map(Vec::as_slice).collect();
+        Run {
+            samples: batch.samples,
+            steps: self.config.time.steps,
+            params,
+            fixed: slices(&batch.fixed),
+            states: slices(&batch.states),
+            sequences: slices(&batch.sequences),
+            weights,
+        }
+    }
+}
+
+/// What happened in a rollout of some cases.
+pub struct Trajectories<T> {
+    /// Cases.
+    pub samples: usize,
+    /// Control steps.
+    pub steps: usize,
+    outcome: Outcome<T>,
+    records: Vec<(String, Shape)>,
+    terms: Vec<LossTerm>,
+}
+
+impl<T: Real> Trajectories<T> {
+    /// A recorded value, `[samples][steps][size]`: `z`, `xi`, `u`, `v`, `error`. `None` if the loop has no such record.
+    pub fn record(&self, name: &str) -> Option<&[T]> {
+        let index = self.records.iter().position(|(known, _)| known == name)?;
+        Some(&self.outcome.records[index])
+    }
+
+    /// Mean of `(z - z*)^2` after every control step of a case.
+    pub fn error(&self, sample: usize) -> Vec<f64> {
+        let error = self.record("error").expect("every loop records its error");
+        error[sample * self.steps..(sample + 1) * self.steps].iter().map(|value| value.f64()).collect()
+    }
+
+    /// The first sign that the field left the finite numbers, if it did.
+    pub fn blow_up(&self) -> Option<BlowUp> {
+        let z = self.record("z").expect("every loop records its field");
+        let size = z.len() / (self.samples * self.steps);
+        for (case, rollout) in z.chunks_exact(self.steps * size).enumerate() {
+            let finite = rollout.iter().position(|z| !z.is_finite());
+            if let Some(at) = finite {
+                let largest = rollout[..at].iter().map(|z| z.f64().abs()).fold(0.0, f64::max);
+                return Some(BlowUp { case, step: at / size + 1, largest });
+            }
+        }
+        None
+    }
+
+    /// A loss term, without its weight, per case.
+    pub fn term(&self, name: &str) -> Option<&[f64]> {
+        let index = self.terms.iter().position(|term| term.name == name)?;
+        Some(&self.outcome.terms[index])
+    }
+
+    /// The loss of a case.
+    pub fn loss(&self, sample: usize) -> f64 {
+        self.terms.iter().zip(&self.outcome.terms).map(|(term, values)| term.weight * values[sample]).sum()
+    }
+}
+
+/// Where a field left the finite numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BlowUp {
+    /// The case.
+    pub case: usize,
+    /// Control step, from 1.
+    pub step: usize,
+    /// Largest value before.
+    pub largest: f64,
+}
+
+impl std::fmt::Display for BlowUp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let BlowUp { case, step, largest } = self;
+        write!(f, "was no longer finite at step {step} of case {case} (largest value before: {largest:.3e})")
+    }
+}

@@ -1,0 +1,171 @@
+//! A drawing: shapes and texts in the order in which they cover each other.
+
+use super::geometry::Rect;
+use super::image::Image;
+use super::polyline::Point;
+use super::style::INK;
+use crate::colour::Colour;
+
+/// Which part of a text stands at its point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// How a line is drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Stroke {
+    pub colour: Colour,
+    pub width: f64,
+    pub opacity: f64,
+    pub dashed: bool,
+    /// Round ends and corners, for curves; otherwise lines end where they end.
+    pub round: bool,
+}
+
+impl Stroke {
+    /// For straight lines: axes, ticks, borders.
+    pub const fn straight(colour: Colour, width: f64) -> Self {
+        Stroke { colour, width, opacity: 1.0, dashed: false, round: false }
+    }
+
+    /// For curves through data.
+    pub const fn curve(colour: Colour, width: f64) -> Self {
+        Stroke { round: true, ..Stroke::straight(colour, width) }
+    }
+
+    /// Dashed if asked for. Round ends would fill the gaps, so dashes have none.
+    pub const fn dashed_if(self, dashed: bool) -> Self {
+        Stroke { dashed, round: self.round && !dashed, ..self }
+    }
+
+    pub const fn opacity(self, opacity: f64) -> Self {
+        Stroke { opacity, ..self }
+    }
+}
+
+/// How an area is filled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Fill {
+    pub colour: Colour,
+    pub opacity: f64,
+}
+
+/// A line of text.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Text {
+    pub text: String,
+    pub at: Point,
+    pub size: f64,
+    pub anchor: Anchor,
+    pub colour: Colour,
+    /// Turned by a quarter to read upwards.
+    pub upward: bool,
+    /// With a white rim that keeps it readable over lines.
+    pub halo: bool,
+}
+
+/// Width of the white rim of a text.
+pub(crate) const HALO_WIDTH: f64 = 2.5;
+
+/// One element of a drawing.
+#[derive(Clone, Debug)]
+pub(crate) enum Item {
+    /// Polylines, closed if they bound an area.
+    Path {
+        lines: Vec<Vec<Point>>,
+        closed: bool,
+        fill: Option<Fill>,
+        stroke: Option<Stroke>,
+    },
+    Circle {
+        centre: Point,
+        radius: f64,
+        fill: Fill,
+        stroke: Option<Stroke>,
+    },
+    Text(Text),
+    /// An image stretched over `rect`, every pixel a sharp cell.
+    Image {
+        rect: Rect,
+        image: Image,
+    },
+    /// Items of which only the part inside `rect` shows.
+    Clipped {
+        rect: Rect,
+        items: Vec<Item>,
+    },
+}
+
+/// A list of items; later ones cover earlier ones.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Drawing {
+    pub items: Vec<Item>,
+}
+
+impl Drawing {
+    /// A text whose baseline starts, is centred, or ends at `at`.
+    pub fn text(&mut self, text: &str, at: Point, size: f64, anchor: Anchor) {
+        let text = text.to_owned();
+        self.items.push(Item::Text(Text { text, at, size, anchor, colour: INK, upward: false, halo: false }));
+    }
+
+    /// A text in another colour, readable over lines.
+    pub fn haloed_text(&mut self, text: &str, at: Point, size: f64, colour: Colour) {
+        let (text, anchor) = (text.to_owned(), Anchor::Start);
+        self.items.push(Item::Text(Text { text, at, size, anchor, colour, upward: false, halo: true }));
+    }
+
+    /// A text that reads upwards, centred at `at`.
+    pub fn upward_text(&mut self, text: &str, at: Point, size: f64) {
+        let (text, anchor) = (text.to_owned(), Anchor::Middle);
+        self.items.push(Item::Text(Text { text, at, size, anchor, colour: INK, upward: true, halo: false }));
+    }
+
+    /// Several polylines drawn in one go, so that translucent ones do not add up; those with one point are skipped.
+    pub fn lines(&mut self, mut lines: Vec<Vec<Point>>, stroke: Stroke) {
+        lines.retain(|line| line.len() > 1);
+        if !lines.is_empty() {
+            self.items.push(Item::Path { lines, closed: false, fill: None, stroke: Some(stroke) });
+        }
+    }
+
+    /// One straight line.
+    pub fn line(&mut self, from: Point, to: Point, stroke: Stroke) {
+        self.lines(vec![vec![from, to]], stroke);
+    }
+
+    /// A filled outline, with a rim if asked for.
+    pub fn polygon(&mut self, corners: Vec<Point>, fill: Fill, stroke: Option<Stroke>) {
+        self.items.push(Item::Path { lines: vec![corners], closed: true, fill: Some(fill), stroke });
+    }
+
+    /// A filled circle, with a rim if asked for.
+    pub fn circle(&mut self, centre: Point, radius: f64, colour: Colour, stroke: Option<Stroke>) {
+        self.items.push(Item::Circle { centre, radius, fill: Fill { colour, opacity: 1.0 }, stroke });
+    }
+
+    /// A filled rectangle.
+    pub fn fill(&mut self, rect: Rect, colour: Colour, opacity: f64) {
+        self.polygon(rect.corners(), Fill { colour, opacity }, None);
+    }
+
+    /// A closed line.
+    pub fn outline(&mut self, corners: Vec<Point>, stroke: Stroke) {
+        self.items.push(Item::Path { lines: vec![corners], closed: true, fill: None, stroke: Some(stroke) });
+    }
+
+    /// An image stretched over `rect`.
+    pub fn image(&mut self, rect: Rect, image: Image) {
+        self.items.push(Item::Image { rect, image });
+    }
+
+    /// Draws with everything outside `rect` cut off.
+    pub fn clipped(&mut self, rect: Rect, draw: impl FnOnce(&mut Drawing)) {
+        let mut inside = Drawing::default();
+        draw(&mut inside);
+        self.items.push(Item::Clipped { rect, items: inside.items });
+    }
+}

@@ -1,0 +1,11 @@
+//! What every panel draws with. Panels fill a [`Drawing`](drawing::Drawing), a plain list of shapes and texts; `svg`
+//! writes it as vectors and `raster` as pixels.
+
+pub(crate) mod drawing;
+pub(crate) mod font;
+pub(crate) mod geometry;
+pub(crate) mod image;
+pub(crate) mod polyline;
+pub(crate) mod raster;
+pub(crate) mod style;
+pub(crate) mod svg;

@@ -1,0 +1,28 @@
+//! What can go wrong when a figure is written.
+
+use std::path::PathBuf;
+
+/// A figure could not be rendered or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FigureError {
+    /// The file could not be written.
+    #[error("cannot write {path}")]
+    Write {
+        /// The file that was asked for.
+        path: PathBuf,
+        /// The reason the system gave.
+        source: std::io::Error,
+    },
+    /// The requested PNG has no pixels, or too many.
+    #[error("cannot make an image of {width} x {height} pixels")]
+    ImageSize {
+        /// Pixels across.
+        width: u32,
+        /// Pixels down.
+        height: u32,
+    },
+    /// The pixels could not be encoded as PNG.
+    #[error("cannot encode the image as PNG")]
+    Encode(#[from] png::EncodingError),
+}

@@ -1,0 +1,87 @@
+//! The key from colours to values, right of a map.
+
+use super::field;
+use crate::axis::{Axis, Range, Scale, draw_factor, draw_right, factor_height, vertical_axis_width};
+use crate::colour::ColourMap;
+use crate::draw::drawing::{Drawing, Fill, Stroke};
+use crate::draw::geometry::Rect;
+use crate::draw::polyline::Point;
+use crate::draw::style::{AXIS_WIDTH, INK};
+
+const GAP: f64 = 6.0;
+const WIDTH: f64 = 8.0;
+/// Height of the points that say "there are values beyond".
+const POINT: f64 = 6.0;
+
+/// A vertical bar with the axis of the colours.
+pub(super) struct ColourBar<'a> {
+    pub label: &'a str,
+    pub map: ColourMap,
+    pub limits: Range,
+    /// The values on the map, which may lie beyond the limits.
+    pub values: Option<Range>,
+}
+
+impl ColourBar<'_> {
+    /// The heights of the lower and the upper point.
+    fn points(&self) -> (f64, f64) {
+        let below = self.values.is_some_and(|values| values.low < self.limits.low);
+        let above = self.values.is_some_and(|values| values.high > self.limits.high);
+        (if below { POINT } else { 0.0 }, if above { POINT } else { 0.0 })
+    }
+
+    /// The points take their height from the bar, so that both together are as high as the plot.
+    fn bar_height(&self, plot_height: f64) -> f64 {
+        let (foot, head) = self.points();
+        (plot_height - foot - head).max(1.0)
+    }
+
+    fn axis(&self, plot_height: f64) -> Axis {
+        Axis::vertical(Scale::Linear, self.limits, self.bar_height(plot_height))
+    }
+
+    /// The room it needs right of a plot of this height.
+    pub fn width(&self, plot_height: f64) -> f64 {
+        GAP + WIDTH + vertical_axis_width(&self.axis(plot_height), self.label)
+    }
+
+    /// The room it needs above a plot of this height.
+    pub fn headroom(&self, plot_height: f64) -> f64 {
+        factor_height(&self.axis(plot_height)) + GAP
+    }
+
+    /// Draws the bar beside `plot`.
+    pub fn draw(&self, drawing: &mut Drawing, plot: Rect) {
+        let (foot, head) = self.points();
+        let (x, y, height) = (plot.right() + GAP, plot.y + head, self.bar_height(plot.height));
+        let bar = Rect { x, y, width: WIDTH, height };
+        let outline = outline(bar, foot, head);
+
+        // The points show the colours of the ends; they reach under the bar, lest a seam shows between them.
+        for (corners, end) in [(&outline[..3], 1.0), (&outline[3..], 0.0)] {
+            let mut point = corners.to_vec();
+            point.push(bar.centre());
+            drawing.polygon(point, Fill { colour: self.map.colour(end), opacity: 1.0 }, None);
+        }
+        let ramp: Vec<f64> = (0..255).map(|i| f64::from(i) / 254.0).collect();
+        drawing.image(bar, field::image(&ramp, 1, self.map, Range { low: 0.0, high: 1.0 }));
+        drawing.outline(outline, Stroke::straight(INK, AXIS_WIDTH));
+
+        let axis = self.axis(plot.height);
+        draw_right(drawing, &axis, bar, self.label);
+        draw_factor(drawing, &axis, (bar.x, plot.y));
+    }
+}
+
+/// The bar with its points: upper left, upper tip, upper right, lower right, lower tip, lower left.
+fn outline(bar: Rect, foot: f64, head: f64) -> Vec<Point> {
+    let middle = bar.centre().0;
+    vec![
+        (bar.x, bar.y),
+        (middle, bar.y - head),
+        (bar.right(), bar.y),
+        (bar.right(), bar.bottom()),
+        (middle, bar.bottom() + foot),
+        (bar.x, bar.bottom()),
+    ]
+}

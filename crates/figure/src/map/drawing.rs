@@ -1,0 +1,73 @@
+//! Maps on the page.
+
+use super::colour_bar::ColourBar;
+use super::{Map, field};
+use crate::axis::{Axis, Frame, Scale};
+use crate::draw::drawing::{Drawing, Stroke};
+use crate::draw::geometry::{Margins, Rect, Size};
+use crate::draw::style::{AXIS_WIDTH, INK};
+use crate::panel::Draw;
+
+impl Draw for Map {
+    fn margins(&self, _cell: Size, plot: Size) -> Margins {
+        let frame = self.frame(Rect::at_origin(plot));
+        let mut margins = frame.margins(&self.labels);
+        if let Some(bar) = self.bar() {
+            margins.right = margins.right.max(bar.width(frame.plot.height));
+            margins.top = margins.top.max(bar.headroom(frame.plot.height));
+        }
+        margins
+    }
+
+    fn draw(&self, drawing: &mut Drawing, _cell: Size, plot: Rect) {
+        let frame = self.frame(plot);
+        if !self.values.is_empty() {
+            let image = field::image(&self.values, self.columns, self.colour_map, self.colour_range());
+            drawing.image(frame.plot, image);
+        }
+        drawing.clipped(frame.plot, |drawing| {
+            for path in &self.paths {
+                path.draw(drawing, &frame, self.colour_map);
+            }
+            for points in &self.points {
+                points.draw(drawing, &frame, self.colour_map);
+            }
+        });
+        drawing.outline(frame.plot.corners(), Stroke::straight(INK, AXIS_WIDTH));
+        frame.draw_axes(drawing, &self.labels);
+        frame.draw_title(drawing, &self.labels.title);
+        if let Some(bar) = self.bar() {
+            bar.draw(drawing, frame.plot);
+        }
+    }
+}
+
+impl Map {
+    fn frame(&self, plot: Rect) -> Frame {
+        let plot = if self.equal_aspect { self.with_equal_units(plot) } else { plot };
+        Frame {
+            plot,
+            x: Axis::horizontal(self.x_range(), plot.width),
+            y: Axis::vertical(Scale::Linear, self.y_range(), plot.height),
+        }
+    }
+
+    /// The largest rectangle in the middle of `plot` in which a unit of x is as long as a unit of y.
+    fn with_equal_units(&self, plot: Rect) -> Rect {
+        let (x, y) = (self.x_range(), self.y_range());
+        let (units_across, units_up) = (x.high - x.low, y.high - y.low);
+        let unit = (plot.width / units_across).min(plot.height / units_up);
+        let (width, height) = (unit * units_across, unit * units_up);
+        if !(unit.is_finite() && width >= 1.0 && height >= 1.0) {
+            return plot; // so long and thin that nothing would be seen of it
+        }
+        let (x, y) = plot.centre();
+        Rect { x: x - width / 2.0, y: y - height / 2.0, width, height }
+    }
+
+    fn bar(&self) -> Option<ColourBar<'_>> {
+        let label = self.colour_bar.as_deref()?;
+        let (limits, values) = (self.colour_range(), self.value_range());
+        Some(ColourBar { label, map: self.colour_map, limits, values })
+    }
+}

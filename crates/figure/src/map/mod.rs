@@ -1,0 +1,172 @@
+//! Maps: a matrix as colours, with paths and points on top.
+
+mod colour_bar;
+mod drawing;
+mod field;
+mod overlay;
+
+pub use overlay::Marker;
+
+use crate::ColourMap;
+use crate::axis::{Labels, Range, Scale};
+use overlay::{Path, Points};
+
+/// A heat map of a matrix: columns along x, rows along y, row 0 at the bottom.
+///
+/// Values that are not finite are grey. Limits and extents that are not finite or not increasing are ignored.
+#[derive(Clone, Debug)]
+pub struct Map {
+    labels: Labels,
+    values: Vec<f64>,
+    rows: usize,
+    columns: usize,
+    x_extent: Option<Range>,
+    y_extent: Option<Range>,
+    equal_aspect: bool,
+    colour_map: ColourMap,
+    limits: Option<Range>,
+    colour_bar: Option<String>,
+    paths: Vec<Path>,
+    points: Vec<Points>,
+}
+
+impl Map {
+    /// A map of the row-major matrix `values`, in sequential colours.
+    ///
+    /// # Panics
+    ///
+    /// If there are not `rows` x `columns` values.
+    pub fn new(values: &[f64], rows: usize, columns: usize) -> Self {
+        assert_eq!(values.len(), rows * columns, "a {rows} x {columns} matrix has as many values");
+        Map {
+            labels: Labels::default(),
+            values: values.to_vec(),
+            rows,
+            columns,
+            x_extent: None,
+            y_extent: None,
+            equal_aspect: false,
+            colour_map: ColourMap::Sequential,
+            limits: None,
+            colour_bar: None,
+            paths: Vec::new(),
+            points: Vec::new(),
+        }
+    }
+
+    /// The text above the map.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.labels.title = title.into();
+        self
+    }
+
+    /// The names of the axes.
+    pub fn labels(mut self, x: impl Into<String>, y: impl Into<String>) -> Self {
+        (self.labels.x, self.labels.y) = (x.into(), y.into());
+        self
+    }
+
+    /// The physical intervals that the matrix covers, from the outer edge of the first cell to that of the last. By
+    /// default, cells have the length one.
+    pub fn extent(mut self, x: [f64; 2], y: [f64; 2]) -> Self {
+        self.x_extent = Range::checked(x[0], x[1], Scale::Linear);
+        self.y_extent = Range::checked(y[0], y[1], Scale::Linear);
+        self
+    }
+
+    /// Gives x and y the same length per unit, as for a field over a plane.
+    pub fn equal_aspect(mut self) -> Self {
+        self.equal_aspect = true;
+        self
+    }
+
+    /// The colours.
+    pub fn colour_map(mut self, colour_map: ColourMap) -> Self {
+        self.colour_map = colour_map;
+        self
+    }
+
+    /// The values at the ends of the colour map; by default, the smallest and largest value. Diverging colours always
+    /// span a symmetric interval, so that zero is white: they use the larger magnitude of the two.
+    pub fn limits(mut self, low: f64, high: f64) -> Self {
+        self.limits = Range::checked(low, high, Scale::Linear);
+        self
+    }
+
+    /// Adds a colour bar with this label. Its ends are pointed where values lie beyond the limits.
+    pub fn colour_bar(mut self, label: impl Into<String>) -> Self {
+        self.colour_bar = Some(label.into());
+        self
+    }
+
+    /// Draws a thin line through the points (`xs[i]`, `ys[i]`); a value that is not finite leaves a gap.
+    ///
+    /// # Panics
+    ///
+    /// If `xs` and `ys` differ in length.
+    pub fn path(mut self, xs: &[f64], ys: &[f64]) -> Self {
+        assert_eq!(xs.len(), ys.len(), "a path has as many xs as ys");
+        self.paths.push(Path { xs: xs.to_vec(), ys: ys.to_vec() });
+        self
+    }
+
+    /// Draws a marker at every point (`xs[i]`, `ys[i]`).
+    ///
+    /// # Panics
+    ///
+    /// If `xs` and `ys` differ in length.
+    pub fn points(mut self, xs: &[f64], ys: &[f64], marker: Marker) -> Self {
+        assert_eq!(xs.len(), ys.len(), "points have as many xs as ys");
+        self.points.push(Points { xs: xs.to_vec(), ys: ys.to_vec(), marker });
+        self
+    }
+
+    fn x_range(&self) -> Range {
+        self.x_extent.unwrap_or(Range { low: 0.0, high: self.columns.max(1) as f64 })
+    }
+
+    fn y_range(&self) -> Range {
+        self.y_extent.unwrap_or(Range { low: 0.0, high: self.rows.max(1) as f64 })
+    }
+
+    /// The smallest and largest finite value.
+    fn value_range(&self) -> Option<Range> {
+        Range::of(self.values.iter().copied(), Scale::Linear)
+    }
+
+    /// The values at the two ends of the colour map.
+    fn colour_range(&self) -> Range {
+        let range = self.limits.or(self.value_range()).unwrap_or(Range::empty(Scale::Linear));
+        let range = match self.colour_map {
+            ColourMap::Sequential => range,
+            ColourMap::Diverging => {
+                let magnitude = range.low.abs().max(range.high.abs());
+                Range { low: -magnitude, high: magnitude }
+            }
+        };
+        range.widened(Scale::Linear)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn diverging_limits_are_symmetric() {
+        let map = Map::new(&[-1.0, 3.0], 1, 2).colour_map(ColourMap::Diverging);
+        assert_eq!(map.colour_range(), Range { low: -3.0, high: 3.0 });
+        assert_eq!(map.limits(-5.0, 1.0).colour_range(), Range { low: -5.0, high: 5.0 });
+    }
+
+    #[test]
+    fn limits_are_explicit_or_found_or_arbitrary() {
+        let map = Map::new(&[f64::NAN, 2.0, 4.0], 1, 3);
+        assert_eq!(map.colour_range(), Range { low: 2.0, high: 4.0 });
+        assert_eq!(map.clone().limits(0.0, 1.0).colour_range(), Range { low: 0.0, high: 1.0 });
+        assert_eq!(map.limits(f64::NAN, 1.0).colour_range(), Range { low: 2.0, high: 4.0 });
+        assert_eq!(Map::new(&[], 0, 0).colour_range(), Range { low: 0.0, high: 1.0 });
+        let constant = Map::new(&[2.0; 4], 2, 2).colour_range();
+        assert!(constant.low < 2.0 && 2.0 < constant.high);
+    }
+}

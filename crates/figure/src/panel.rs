@@ -1,0 +1,51 @@
+//! One panel of a figure.
+
+use crate::draw::drawing::Drawing;
+use crate::draw::geometry::{Margins, Rect, Size};
+use crate::{Lines, Map};
+
+/// What a cell of a figure shows.
+#[derive(Clone, Debug)]
+pub enum Panel {
+    /// A line chart.
+    Lines(Lines),
+    /// A map.
+    Map(Map),
+}
+
+impl From<Lines> for Panel {
+    fn from(lines: Lines) -> Self {
+        Panel::Lines(lines)
+    }
+}
+
+impl From<Map> for Panel {
+    fn from(map: Map) -> Self {
+        Panel::Map(map)
+    }
+}
+
+/// What the layout asks of a panel. `cell` is the panel's share of the figure, known before anything is laid out.
+pub(crate) trait Draw {
+    /// The room needed around a plotting rectangle of the size `plot`.
+    fn margins(&self, cell: Size, plot: Size) -> Margins;
+
+    /// Draws the panel with its plotting rectangle at `plot`.
+    fn draw(&self, drawing: &mut Drawing, cell: Size, plot: Rect);
+}
+
+impl Draw for Panel {
+    fn margins(&self, cell: Size, plot: Size) -> Margins {
+        match self {
+            Panel::Lines(lines) => lines.margins(cell, plot),
+            Panel::Map(map) => map.margins(cell, plot),
+        }
+    }
+
+    fn draw(&self, drawing: &mut Drawing, cell: Size, plot: Rect) {
+        match self {
+            Panel::Lines(lines) => lines.draw(drawing, cell, plot),
+            Panel::Map(map) => map.draw(drawing, cell, plot),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The SVG document: well formed, complete, and the same every time.
+
+use figure::{Colour, ColourMap, Figure, Legend, Lines, Map, Marker, Series};
+use roxmltree::{Document, Node};
+
+fn texts<'a>(document: &'a Document) -> Vec<&'a str> {
+    elements(document, "text").filter_map(|node| node.text()).collect()
+}
+
+fn elements<'a>(document: &'a Document, name: &'static str) -> impl Iterator<Item = Node<'a, 'a>> {
+    document.descendants().filter(move |node| node.has_tag_name(("http://www.w3.org/2000/svg", name)))
+}
+
+fn one_curve(ys: &[f64]) -> Lines {
+    let xs: Vec<f64> = (0..ys.len()).map(|i| i as f64).collect();
+    Lines::new().series(Series::new("curve", &xs, ys).colour(Colour::rgb(1, 2, 3)))
+}
+
+/// The path of the curve that `one_curve` draws, if any.
+fn curve_path(lines: Lines) -> Option<String> {
+    let svg = Figure::new(1, 1).panel(0, 0, lines.legend(Legend::Hidden)).to_svg();
+    let document = Document::parse(&svg).unwrap();
+    let curve = elements(&document, "path").find(|node| node.attribute("stroke") == Some("#010203"));
+    curve.and_then(|node| node.attribute("d")).map(str::to_owned)
+}
+
+#[test]
+fn every_label_appears_once_and_unharmed() {
+    let labels = ["a < b & c > d", "\"time\"", "mean (z − z*)²", "x & y", "'z'", "ξ ∈ [0, 1]", "<tolerance>"];
+    let lines = Lines::new()
+        .title(labels[0])
+        .labels(labels[1], labels[2])
+        .series(Series::new(labels[3], &[0.0, 1.0], &[1.0, 2.0]))
+        .reference(1.5, labels[6]);
+    let map = Map::new(&[1.0], 1, 1).colour_bar(labels[4]);
+    let svg = Figure::new(1, 2).title(labels[5]).panel(0, 0, lines).panel(0, 1, map).to_svg();
+    let document = Document::parse(&svg).unwrap();
+    for label in labels {
+        assert_eq!(texts(&document).iter().filter(|text| **text == label).count(), 1, "{label}");
+    }
+}
+
+#[test]
+fn the_document_has_the_size_in_points_and_its_font() {
+    let svg = Figure::new(1, 1).size(300.0, 200.5).to_svg();
+    let document = Document::parse(&svg).unwrap();
+    let root = document.root_element();
+    assert_eq!(root.attribute("width"), Some("300pt"));
+    assert_eq!(root.attribute("viewBox"), Some("0 0 300 200.5"));
+    assert_eq!(root.attribute("font-family"), Some("DejaVu Sans, Verdana, sans-serif"));
+    assert!(svg.contains("@font-face") && svg.len() < 40_000);
+}
+
+#[test]
+fn log_axes_label_decades_and_skip_what_is_not_positive() {
+    let lines = one_curve(&[1e-3, 1e-2, 0.0, -1.0, 1e-1, 1.0]).log_y();
+    let svg = Figure::new(1, 1).panel(0, 0, lines.clone()).to_svg();
+    let document = Document::parse(&svg).unwrap();
+    for label in ["10⁻³", "10⁻²", "10⁻¹", "10⁰"] {
+        assert!(texts(&document).contains(&label), "{label} is missing from {:?}", texts(&document));
+    }
+    assert_eq!(curve_path(lines).unwrap().matches('M').count(), 2, "one piece on each side of the gap");
+}
+
+#[test]
+fn values_that_are_not_finite_leave_gaps() {
+    assert_eq!(curve_path(one_curve(&[0.0, 1.0, 2.0, 3.0, 4.0])).unwrap().matches('M').count(), 1);
+    let broken = one_curve(&[0.0, 1.0, f64::NAN, 3.0, 4.0, f64::INFINITY, 5.0, 6.0]);
+    assert_eq!(curve_path(broken).unwrap().matches('M').count(), 3);
+    assert_eq!(curve_path(one_curve(&[f64::NAN; 4])), None);
+}
+
+#[test]
+fn a_map_is_one_image_with_its_overlays_on_top() {
+    let map = Map::new(&[0.0; 6], 2, 3)
+        .colour_map(ColourMap::Diverging)
+        .path(&[0.0, 1.0, f64::NAN, 2.0, 3.0], &[0.0; 5])
+        .points(&[1.0, 2.0, f64::NAN], &[1.0, 1.0, 1.0], Marker::Circle);
+    let svg = Figure::new(1, 1).panel(0, 0, map.clone()).to_svg();
+    let document = Document::parse(&svg).unwrap();
+    assert_eq!(elements(&document, "image").count(), 1);
+    assert_eq!(elements(&document, "circle").count(), 2);
+    let image = svg.find("<image").unwrap();
+    assert!(image < svg.find("<circle").unwrap());
+    let with_bar = Figure::new(1, 1).panel(0, 0, map.colour_bar("z")).to_svg();
+    assert_eq!(elements(&Document::parse(&with_bar).unwrap(), "image").count(), 2);
+}
+
+#[test]
+fn a_long_curve_makes_a_small_file() {
+    let xs: Vec<f64> = (0..200_000).map(f64::from).collect();
+    let ys: Vec<f64> = xs.iter().map(|x| (x * 0.37).sin()).collect();
+    let svg = Figure::new(1, 1).panel(0, 0, Lines::new().series(Series::new("noise", &xs, &ys))).to_svg();
+    assert!(svg.len() < 120_000, "{} bytes", svg.len());
+}
+
+#[test]
+fn a_panel_replaces_the_one_before_it() {
+    let svg = Figure::new(1, 1)
+        .panel(0, 0, Lines::new().title("first"))
+        .panel(0, 0, Lines::new().title("second"))
+        .to_svg();
+    let document = Document::parse(&svg).unwrap();
+    assert!(texts(&document).contains(&"second") && !texts(&document).contains(&"first"));
+}
+
+#[test]
+fn a_crowded_legend_moves_below_the_chart() {
+    let xs: Vec<f64> = (0..400).map(|i| i as f64 / 10.0).collect();
+    let crowded = (0..5).fold(Lines::new(), |lines, i| {
+        let ys: Vec<f64> = xs.iter().map(|x| (x * (1.0 + f64::from(i))).sin()).collect();
+        lines.series(Series::new(format!("mode {i}"), &xs, &ys))
+    });
+    let roomy = Lines::new().series(Series::new("mode 0", &[0.0, 1.0], &[0.0, 1.0]));
+    let height_of_legend = |lines: Lines| {
+        let svg = Figure::new(1, 1).size(240.0, 180.0).panel(0, 0, lines).to_svg();
+        let document = Document::parse(&svg).unwrap();
+        let entry = elements(&document, "text").find(|node| node.text() == Some("mode 0")).unwrap();
+        entry.attribute("y").unwrap().parse::<f64>().unwrap()
+    };
+    assert!(height_of_legend(crowded) > 140.0);
+    assert!(height_of_legend(roomy) < 60.0);
+}
+
+#[test]
+#[should_panic(expected = "no cell (0, 2)")]
+fn a_panel_outside_the_grid_is_a_mistake() {
+    let _ = Figure::new(1, 2).panel(0, 2, Lines::new());
+}

@@ -1,0 +1,131 @@
+//! How fast a task runs on this machine.
+
+use std::time::Instant;
+
+use adjoint::{Real, Strategy, Threads, peak_flops};
+use control::policy::initial_params;
+use control::random::{Purpose, stream};
+use control::{Cases, ClosedLoop, Config, Decision, Disturbance, Pool, agents::start_positions};
+use serde::Serialize;
+
+use crate::optimiser::{Adam, clip_global_norm};
+use crate::train::{CHUNK, cast, strategy};
+
+/// Decisions timed for the percentiles.
+const DECISIONS: usize = 2000;
+
+/// Timings; the JSON is a stable interface.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Bench {
+    /// The task.
+    pub task: String,
+    /// Cases per update.
+    pub batch: usize,
+    /// Agents.
+    pub agents: usize,
+    /// Control steps.
+    pub steps: usize,
+    /// Threads.
+    pub threads: usize,
+    /// Precision.
+    pub dtype: &'static str,
+    /// Median seconds of one training update: all steps forward and backward, clip, Adam.
+    pub update_s: f64,
+    /// Median seconds of the rollouts alone.
+    pub forward_s: f64,
+    /// Median microseconds of one control decision on one thread.
+    pub decision_us_p50: f64,
+    /// The 99th percentile.
+    pub decision_us_p99: f64,
+    /// Highest memory use of this process, in MB; 0 where the system does not tell.
+    pub peak_rss_mb: f64,
+    /// Arithmetic of an update per second, in Gflop/s.
+    pub gflops: f64,
+    /// That, as a share of what the same threads reach on nothing but fused products.
+    pub peak_share: f64,
+}
+
+/// Times a task in precision `T`.
+pub fn bench<T: Real>(config: &Config, threads: usize, repeat: usize) -> Bench {
+    let pool = Threads::new(threads);
+    // the states' history does not matter for speed: a short spin-up will do
+    let mut quick = config.clone();
+    quick.data.spin_up = quick.data.spin_up.map(|time| time.min(20.0));
+    let cases = Cases::draw(&quick, 0, Pool::Training, config.train.batch, &pool, &|_, _| {});
+    let params = initial_params(config, &mut stream(0, Purpose::Parameters, 0));
+    let typed: Vec<T> = params.iter().map(|&p| T::of(p)).collect();
+
+    let closed_loop = ClosedLoop::<T>::new(config, CHUNK);
+    let all: Vec<usize> = (0..cases.count).collect();
+    let batch = closed_loop.batch(&cases, &all, Disturbance::training(0, 0, cases.count));
+    let strategy = strategy(&closed_loop, threads);
+    let (mut trained, mut adam) = (cast(&params), Adam::new(params.len()));
+    let mut update = || {
+        let gradient = closed_loop.gradient(&typed, &batch, &pool, strategy);
+        let mut single: Vec<f32> = gradient.params.iter().map(|g| g.f64() as f32).collect();
+        clip_global_norm(&mut single, config.train.clip as f32);
+        adam.update(&mut trained, &single, 1e-3);
+    };
+    update();
+    let update_s = median(repeat, &mut update);
+    let forward_s = median(repeat, || drop(closed_loop.forward(&typed, &batch, &pool)));
+
+    let program = closed_loop.program();
+    let chunks = cases.count.div_ceil(program.chunk()) as f64;
+    // a reverse sweep does about twice the arithmetic of the forward one, after computing the step again unless it was stored
+    let passes = if strategy == Strategy::Recompute { 4.0 } else { 3.0 };
+    let gflops = passes * chunks * program.flops(config.time.steps) / update_s / 1e9;
+    let [decision_us_p50, decision_us_p99] = decision_times(config, &typed, &cases);
+    Bench {
+        task: config.task.clone(),
+        batch: cases.count,
+        agents: config.agents,
+        steps: config.time.steps,
+        threads,
+        dtype: T::NAME,
+        update_s,
+        forward_s,
+        decision_us_p50,
+        decision_us_p99,
+        peak_rss_mb: peak_rss_mb(),
+        gflops,
+        peak_share: gflops * 1e9 / peak_flops::<T>(threads),
+    }
+}
+
+fn median(repeat: usize, mut run: impl FnMut()) -> f64 {
+    let mut times: Vec<f64> = (0..repeat.max(1))
+        .map(|_| {
+            let start = Instant::now();
+            run();
+            start.elapsed().as_secs_f64()
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+/// Median and 99th percentile of one decision, in microseconds.
+fn decision_times<T: Real>(config: &Config, params: &[T], cases: &Cases) -> [f64; 2] {
+    let typed = |values: &[f64]| values.iter().map(|&x| T::of(x)).collect::<Vec<T>>();
+    let (z, target, xi) = (typed(cases.z0(0)), typed(cases.zt(0)), typed(&start_positions(config)));
+    let decision = Decision::<T>::new(config);
+    let mut controller = decision.controller(params, &target);
+    let mut times: Vec<f64> = (0..DECISIONS)
+        .map(|_| {
+            let start = Instant::now();
+            std::hint::black_box(controller.decide(&z, &xi));
+            start.elapsed().as_secs_f64() * 1e6
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    [times[DECISIONS / 2], times[DECISIONS * 99 / 100]]
+}
+
+/// Highest resident memory of this process so far.
+fn peak_rss_mb() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok());
+    kib.unwrap_or(0.0) * 1024.0 / 1e6
+}

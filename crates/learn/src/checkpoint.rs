@@ -1,0 +1,55 @@
+//! `checkpoint.safetensors`: where a training stands, exactly.
+//!
+//! Parameters, both moments of the optimiser and the number of updates done. Random numbers need no state of their own:
+//! what an update draws is a stream numbered by the update. A resumed run therefore repeats the bits of one that was
+//! never interrupted.
+
+use std::path::Path;
+
+use control::Config;
+
+use crate::files::{FileError, Tensors};
+use crate::optimiser::Adam;
+use crate::policy_file::{PolicyError, collect_params, insert_params, read_config};
+
+const FORMAT: &str = "cinoc checkpoint 1";
+
+/// State of a training between two updates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    /// The run's config.
+    pub config: Config,
+    /// Parameters of the policy.
+    pub params: Vec<f32>,
+    /// The optimiser; its step is the number of updates done.
+    pub adam: Adam,
+}
+
+impl Checkpoint {
+    /// Writes the file, completely or not at all.
+    pub fn write(&self, path: &Path) -> Result<(), FileError> {
+        let mut file = Tensors::default();
+        file.metadata.insert("format".into(), FORMAT.into());
+        file.metadata.insert("config".into(), self.config.to_toml());
+        file.insert("updates", &[1], vec![self.adam.step]);
+        insert_params(&mut file, "", &self.config, &self.params);
+        insert_params(&mut file, "adam.m.", &self.config, &self.adam.m);
+        insert_params(&mut file, "adam.v.", &self.config, &self.adam.v);
+        file.write(path)
+    }
+
+    /// Reads a checkpoint; refuses damaged files and numbers that are not finite.
+    pub fn read(path: &Path) -> Result<Checkpoint, PolicyError> {
+        let file = Tensors::read(path)?;
+        let inner = || -> Result<Checkpoint, String> {
+            let config = read_config(&file, FORMAT)?;
+            file.check_finite().map_err(|error| error.to_string())?;
+            let step = file.values::<u64>("updates").map_err(|error| error.to_string())?[0];
+            let params = collect_params(&file, "", &config)?;
+            let (m, v) =
+                (collect_params(&file, "adam.m.", &config)?, collect_params(&file, "adam.v.", &config)?);
+            Ok(Checkpoint { config, params, adam: Adam { m, v, step } })
+        };
+        inner().map_err(|reason| PolicyError::content(path, reason))
+    }
+}

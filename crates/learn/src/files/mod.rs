@@ -1,0 +1,13 @@
+//! Files a run leaves behind: written completely or not at all, and checked when read.
+
+mod atomic;
+mod bytes;
+mod error;
+mod tensors;
+
+#[cfg(test)]
+mod damage_tests;
+
+pub use atomic::write_atomically;
+pub use error::{FileError, TensorError};
+pub use tensors::{Data, Element, Tensor, Tensors};

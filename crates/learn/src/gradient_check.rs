@@ -1,0 +1,201 @@
+//! Are the gradients right? Derivatives of the loss along random directions, against central differences.
+//!
+//! In double precision, for parameters, initial fields, start positions and all of them together. Agents start at irregular
+//! places, some of them close to each other or to an end, and are kept away from cell edges, where a window jumps and the
+//! loss has no derivative.
+
+use adjoint::{Gradient, Strategy, Threads};
+use control::agents::start_positions;
+use control::{Cases, ClosedLoop, Config, Disturbance, Pool, Purpose, policy, random};
+use pde::random_field::normals;
+use serde::Serialize;
+
+const BATCH: usize = 2;
+const STEPS: usize = 10;
+const REPETITIONS: u64 = 3;
+/// Half the distance of a central difference, along a direction of length 1.
+const HALF: f64 = 1e-6;
+/// How near an agent may come to a cell edge, in cells.
+const EDGE: f64 = 1e-4;
+const SEED: u64 = 11;
+
+/// How far derivatives and central differences lie apart.
+#[derive(Clone, Debug, Serialize)]
+pub struct GradientCheck {
+    /// The task.
+    pub task: String,
+    /// All directions.
+    pub directions: Vec<Direction>,
+    /// Largest relative error of a direction.
+    pub max_rel_error: f64,
+}
+
+/// One direction.
+#[derive(Clone, Debug, Serialize)]
+pub struct Direction {
+    /// What moves along it: `params`, `z0`, `xi0` or `all`.
+    pub moves: &'static str,
+    /// Derivative of the loss along it, from the gradient.
+    pub derivative: f64,
+    /// The same from a central difference.
+    pub difference: f64,
+    /// Their distance, relative to the derivative or, where a direction happens to be flat, to a typical one.
+    pub rel_error: f64,
+}
+
+/// A point of the space the loss lives in: parameters, initial fields, start positions.
+#[derive(Clone)]
+struct Point {
+    params: Vec<f64>,
+    z0: Vec<f64>,
+    xi0: Vec<f64>,
+}
+
+impl Point {
+    fn parts(&self) -> [&Vec<f64>; 3] {
+        [&self.params, &self.z0, &self.xi0]
+    }
+
+    /// `self + scale other`.
+    fn plus(&self, scale: f64, other: &Point) -> Point {
+        let add = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a + scale * b).collect();
+        Point {
+            params: add(&self.params, &other.params),
+            z0: add(&self.z0, &other.z0),
+            xi0: add(&self.xi0, &other.xi0),
+        }
+    }
+
+    fn dot(&self, other: &Point) -> f64 {
+        self.parts().iter().zip(other.parts()).flat_map(|(a, b)| a.iter().zip(b)).map(|(a, b)| a * b).sum()
+    }
+
+    /// Zero wherever `keep` says so.
+    fn masked(&self, keep: [bool; 3]) -> Point {
+        let part =
+            |index: usize| self.parts()[index].iter().map(|x| if keep[index] { *x } else { 0.0 }).collect();
+        Point { params: part(0), z0: part(1), xi0: part(2) }
+    }
+}
+
+/// Checks the gradients of the task in `config`, with its options, on short rollouts.
+pub fn check_gradients(config: &Config, strategy: Strategy) -> GradientCheck {
+    let problem = Problem::new(config);
+    let start = problem.start();
+    let gradient = problem.gradient(&start, strategy);
+    let moves =
+        [("params", [true, false, false]), ("z0", [false, true, false]), ("xi0", [false, false, true])];
+    let mut directions = Vec::new();
+    for (moves, keep) in moves.into_iter().chain([("all", [true; 3])]) {
+        let felt = gradient.masked(keep);
+        let entries: usize =
+            start.parts().iter().zip(keep).filter(|(_, keep)| *keep).map(|(part, _)| part.len()).sum();
+        let typical = (felt.dot(&felt) / entries as f64).sqrt();
+        for repetition in 0..REPETITIONS {
+            let direction = problem.direction(&start, keep, repetition);
+            let derivative = gradient.dot(&direction);
+            let at = |s: f64| problem.loss(&start.plus(s, &direction));
+            let difference = (at(HALF) - at(-HALF)) / (2.0 * HALF);
+            let rel_error = (difference - derivative).abs() / derivative.abs().max(typical);
+            directions.push(Direction { moves, derivative, difference, rel_error });
+        }
+    }
+    let max_rel_error = directions.iter().map(|d| d.rel_error).fold(0.0, f64::max);
+    GradientCheck { task: config.task.clone(), directions, max_rel_error }
+}
+
+/// The loss of a few short rollouts.
+struct Problem {
+    closed_loop: ClosedLoop<f64>,
+    cases: Cases,
+    threads: Threads,
+}
+
+impl Problem {
+    fn new(config: &Config) -> Problem {
+        let mut config = config.clone();
+        config.time.steps = config.time.steps.min(STEPS);
+        config.failure.step = config.failure.step.min(config.time.steps / 2);
+        // long enough to leave the linear regime
+        config.data.spin_up = config.data.spin_up.map(|time| time.min(150.0));
+        let threads = Threads::new(1);
+        let cases = Cases::draw(&config, SEED, Pool::HeldOut, BATCH, &threads, &|_, _| {});
+        Problem { closed_loop: ClosedLoop::new(&config, BATCH), cases, threads }
+    }
+
+    /// Random parameters, biases included, and positions away from cell edges in every step.
+    fn start(&self) -> Point {
+        let config = self.closed_loop.config();
+        let mut rng = random::stream(SEED, Purpose::Checks, 0);
+        let mut params = policy::initial_params(config, &mut rng);
+        let noise = normals(&mut rng, params.len());
+        params.iter_mut().zip(noise).filter(|(p, _)| **p == 0.0).for_each(|(p, noise)| *p = 0.1 * noise);
+        (1..1000)
+            .map(|attempt| Point {
+                params: params.clone(),
+                z0: self.cases.z0.clone(),
+                xi0: self.positions(attempt),
+            })
+            .find(|point| self.edge_distance(point) > EDGE)
+            .expect("positions away from cell edges")
+    }
+
+    /// The task's start positions, scattered; the last two of each case stand close together, the first near an end.
+    fn positions(&self, attempt: u64) -> Vec<f64> {
+        let config = self.closed_loop.config();
+        let (m, length) = (config.agents, config.grid.length);
+        let mut rng = random::stream(SEED, Purpose::Checks, attempt);
+        let mut all = Vec::new();
+        for _ in 0..BATCH {
+            let scatter = normals(&mut rng, m);
+            let mut xi: Vec<f64> = start_positions(config)
+                .iter()
+                .zip(scatter)
+                .map(|(xi, noise)| (xi + 0.03 * length * noise).clamp(0.001 * length, 0.999 * length))
+                .collect();
+            xi[0] = xi[0].min(0.0133 * length);
+            if m > 2 {
+                xi[m - 1] = (xi[m - 2] + 0.0117 * length).min(0.999 * length);
+            }
+            all.extend(xi);
+        }
+        all
+    }
+
+    /// How near any agent comes to a cell edge where it observes, in cells. Agents held at a wall do not count.
+    fn edge_distance(&self, point: &Point) -> f64 {
+        let config = self.closed_loop.config();
+        let ran = self.closed_loop.forward(&point.params, &self.batch(point), &self.threads);
+        let moved = ran.record("xi").expect("positions are recorded");
+        let seen = point.xi0.iter().chain(moved).filter(|&&xi| xi > 0.0 && xi < config.grid.length);
+        seen.map(|xi| xi * config.cells_per_length()).map(|c| (c - c.round()).abs()).fold(1.0, f64::min)
+    }
+
+    /// A random direction of length 1 in the parts to `keep`.
+    fn direction(&self, like: &Point, keep: [bool; 3], repetition: u64) -> Point {
+        let mut rng = random::stream(SEED, Purpose::Checks, 1_000_000 + repetition);
+        let [params, z0, xi0] = like.parts().map(|part| normals(&mut rng, part.len()));
+        let direction = Point { params, z0, xi0 }.masked(keep);
+        let scale = 1.0 / direction.dot(&direction).sqrt();
+        direction.plus(scale - 1.0, &direction)
+    }
+
+    fn batch(&self, point: &Point) -> control::Batch<f64> {
+        let cases = Cases { z0: point.z0.clone(), xi0: Some(point.xi0.clone()), ..self.cases.clone() };
+        let which: Vec<usize> = (0..cases.count).collect();
+        self.closed_loop.batch(&cases, &which, Disturbance::evaluation(SEED, 0))
+    }
+
+    fn loss(&self, point: &Point) -> f64 {
+        let ran = self.closed_loop.forward(&point.params, &self.batch(point), &self.threads);
+        (0..ran.samples).map(|sample| ran.loss(sample)).sum::<f64>() / ran.samples as f64
+    }
+
+    fn gradient(&self, point: &Point, strategy: Strategy) -> Point {
+        let gradient = self.closed_loop.gradient(&point.params, &self.batch(point), &self.threads, strategy);
+        let input = |gradient: &Gradient<f64>, name: &str| {
+            self.closed_loop.input_gradient(gradient, name).expect("an input of every loop").to_vec()
+        };
+        Point { z0: input(&gradient, "z"), xi0: input(&gradient, "xi"), params: gradient.params }
+    }
+}

@@ -1,0 +1,133 @@
+//! Adam with a bound on the global norm of the gradient.
+//!
+//! ```text
+//! g <- g min(1, max / |g|)
+//! m <- b1 m + (1 - b1) g            v <- b2 v + (1 - b2) g^2
+//! p <- p - lr (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + eps)        t = 1, 2, ...
+//! ```
+
+const B1: f64 = 0.9;
+const B2: f64 = 0.999;
+const EPS: f64 = 1e-8;
+
+/// Scales the gradient so that its Euclidean norm is at most `max`, and returns the norm it had.
+///
+/// The norm is summed in f64 in index order, so it depends on nothing but the values. A gradient whose norm is not
+/// finite is left as it is: the caller has to look at the returned norm before using it.
+pub fn clip_global_norm(grad: &mut [f32], max: f32) -> f32 {
+    let norm = grad.iter().map(|&g| f64::from(g) * f64::from(g)).sum::<f64>().sqrt() as f32;
+    if norm > max && norm.is_finite() {
+        let scale = max / norm;
+        grad.iter_mut().for_each(|g| *g *= scale);
+    }
+    norm
+}
+
+/// State of the Adam optimiser; all of it belongs in a checkpoint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Adam {
+    /// Running mean of the gradient.
+    pub m: Vec<f32>,
+    /// Running mean of the squared gradient.
+    pub v: Vec<f32>,
+    /// Updates done.
+    pub step: u64,
+}
+
+impl Adam {
+    /// The state before the first update of `len` parameters.
+    pub fn new(len: usize) -> Adam {
+        Adam { m: vec![0.0; len], v: vec![0.0; len], step: 0 }
+    }
+
+    /// One update of `params` against `grad` with learning rate `lr`.
+    ///
+    /// # Panics
+    /// If the slices differ in length from the state.
+    pub fn update(&mut self, params: &mut [f32], grad: &[f32], lr: f64) {
+        assert_eq!(params.len(), self.m.len(), "parameters and optimiser state differ in length");
+        assert_eq!(grad.len(), self.m.len(), "gradient and optimiser state differ in length");
+        self.step += 1;
+        // Differences from 1 cancel: formed in f64, then rounded once.
+        let (b1, b2) = (B1 as f32, B2 as f32);
+        let (a1, a2) = ((1.0 - B1) as f32, (1.0 - B2) as f32);
+        let t = self.step as f64;
+        let (c1, c2) = ((1.0 - B1.powf(t)) as f32, (1.0 - B2.powf(t)) as f32);
+        let (lr, eps) = (lr as f32, EPS as f32);
+        for (((p, m), v), &g) in params.iter_mut().zip(&mut self.m).zip(&mut self.v).zip(grad) {
+            *m = b1 * *m + a1 * g;
+            *v = b2 * *v + a2 * g * g;
+            *p -= lr * (*m / c1) / ((*v / c2).sqrt() + eps);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clipping_keeps_short_gradients_and_scales_long_ones() {
+        let mut short = [0.3, -0.4];
+        assert_eq!(clip_global_norm(&mut short, 1.0), 0.5);
+        assert_eq!(short, [0.3, -0.4]);
+
+        let mut long = [3.0, -4.0, 0.0];
+        assert_eq!(clip_global_norm(&mut long, 1.0), 5.0);
+        assert_eq!(long, [0.6, -0.8, 0.0]);
+    }
+
+    #[test]
+    fn clipping_survives_squares_beyond_f32() {
+        let mut huge = [3e30_f32, 4e30];
+        assert_eq!(clip_global_norm(&mut huge, 1.0), 5e30);
+        assert!((huge[0] - 0.6).abs() < 1e-6 && (huge[1] - 0.8).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_gradient_that_is_not_finite_is_reported_and_left_alone() {
+        let mut broken = [1.0, f32::INFINITY, 2.0];
+        assert!(!clip_global_norm(&mut broken, 1.0).is_finite());
+        assert_eq!(broken, [1.0, f32::INFINITY, 2.0]);
+        assert!(clip_global_norm(&mut [f32::NAN, 1.0], 1.0).is_nan());
+    }
+
+    #[test]
+    fn three_updates_follow_the_formula() {
+        // Worked out in f64 from the formula above: p = 1, lr = 0.1, gradients 0.5, -0.25, 1.
+        let expected = [0.900000002, 0.8733662987, 0.8075551397];
+        let (mut adam, mut p) = (Adam::new(1), [1.0_f32]);
+        for (gradient, wanted) in [0.5, -0.25, 1.0].into_iter().zip(expected) {
+            adam.update(&mut p, &[gradient], 0.1);
+            assert!((f64::from(p[0]) - wanted).abs() < 2e-7, "{} instead of {wanted}", p[0]);
+        }
+        assert_eq!(adam.step, 3);
+        assert!((adam.m[0] - 0.118).abs() < 1e-7 && (adam.v[0] - 0.001311938).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_first_update_moves_by_the_learning_rate_whatever_the_scale() {
+        for scale in [1e-3_f32, 1.0, 1e3] {
+            let mut p = [0.0_f32, 0.0];
+            Adam::new(2).update(&mut p, &[scale, -scale], 0.01);
+            assert!((p[0] + 0.01).abs() < 1e-6 && (p[1] - 0.01).abs() < 1e-6, "{p:?}");
+        }
+    }
+
+    #[test]
+    fn a_badly_scaled_quadratic_is_minimised() {
+        // f = (x - 3)^2 + 100 (y + 1)^2
+        let (mut adam, mut p) = (Adam::new(2), [0.0_f32, 0.0]);
+        for _ in 0..3000 {
+            let grad = [2.0 * (p[0] - 3.0), 200.0 * (p[1] + 1.0)];
+            adam.update(&mut p, &grad, 0.01);
+        }
+        assert!((p[0] - 3.0).abs() < 1e-3 && (p[1] + 1.0).abs() < 1e-3, "{p:?}");
+    }
+
+    #[test]
+    #[should_panic(expected = "differ in length")]
+    fn lengths_must_agree() {
+        Adam::new(2).update(&mut [0.0, 0.0], &[1.0], 0.1);
+    }
+}

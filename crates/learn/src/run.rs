@@ -1,0 +1,217 @@
+//! A run directory: what a training leaves behind, safe against interruption at any moment.
+//!
+//! | file | what |
+//! |---|---|
+//! | `config.toml` | the resolved config |
+//! | `metrics.jsonl` | a line per update |
+//! | `events.out.tfevents.cinoc` | the same for TensorBoard |
+//! | `checkpoint.safetensors` | where the training stands |
+//! | `policy.safetensors` | the policy, once it is finished |
+//!
+//! Files are replaced, never written in place; metrics that a killed run wrote after its last checkpoint are cut off when it goes
+//! on, since it will write them again.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use control::{Cases, Config};
+use serde_json::json;
+use thiserror::Error;
+
+use crate::checkpoint::Checkpoint;
+use crate::events::EventWriter;
+use crate::files::{FileError, write_atomically};
+use crate::policy_file::{PolicyError, PolicyFile};
+use crate::train::{Diverged, Trainer, Update};
+
+/// Name of the finished policy in a run directory.
+pub const POLICY: &str = "policy.safetensors";
+/// Name of the metrics in a run directory.
+pub const METRICS: &str = "metrics.jsonl";
+const CONFIG: &str = "config.toml";
+const CHECKPOINT: &str = "checkpoint.safetensors";
+
+/// Why a run could not be started or finished.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The directory holds a run already.
+    #[error("{0} holds a run already; continue it with --resume or choose another --out")]
+    Exists(String),
+    /// Nothing to go on with.
+    #[error("{0} holds no run to resume; start one without --resume")]
+    NothingToResume(String),
+    /// The run there was another one.
+    #[error(
+        "{folder} holds a run with other settings ({difference}); resume it with the same ones, or choose another --out"
+    )]
+    OtherRun {
+        /// The directory.
+        folder: String,
+        /// First line that differs.
+        difference: String,
+    },
+    /// A file cannot be written or read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A checkpoint cannot be used.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// The training left the finite numbers.
+    #[error(transparent)]
+    Diverged(#[from] Diverged),
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ended {
+    /// All updates are done; the policy is in its file.
+    Finished(PathBuf),
+    /// It was asked to stop after this many updates; a checkpoint is saved.
+    Stopped(usize),
+}
+
+/// A run directory that is ready to train in.
+pub struct Run {
+    folder: PathBuf,
+    config: Config,
+    /// Where to go on, if the run was begun before.
+    checkpoint: Option<Checkpoint>,
+}
+
+impl Run {
+    /// Claims a new directory for a run.
+    pub fn create(folder: &Path, config: &Config) -> Result<Run, RunError> {
+        if folder.join(CONFIG).exists() {
+            return Err(RunError::Exists(folder.display().to_string()));
+        }
+        fs::create_dir_all(folder).map_err(|error| FileError::io("create", folder, error))?;
+        write_atomically(&folder.join(CONFIG), |file| file.write_all(config.to_toml().as_bytes()))?;
+        Ok(Run { folder: folder.to_path_buf(), config: config.clone(), checkpoint: None })
+    }
+
+    /// Opens the directory of an interrupted run, which must have been started with the same config.
+    pub fn resume(folder: &Path, config: &Config) -> Result<Run, RunError> {
+        let path = folder.join(CONFIG);
+        if !path.exists() {
+            return Err(RunError::NothingToResume(folder.display().to_string()));
+        }
+        let saved = fs::read_to_string(&path).map_err(|error| FileError::io("read", &path, error))?;
+        if let Some(difference) = first_difference(&saved, &config.to_toml()) {
+            return Err(RunError::OtherRun { folder: folder.display().to_string(), difference });
+        }
+        let path = folder.join(CHECKPOINT);
+        // a run killed before its first checkpoint starts again from its seed: the same bits
+        let checkpoint = if path.exists() { Some(Checkpoint::read(&path)?) } else { None };
+        Ok(Run { folder: folder.to_path_buf(), config: config.clone(), checkpoint })
+    }
+
+    /// The directory.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Trains to the end, or until `keep_going` says no. `watch` sees every update.
+    pub fn train(
+        self,
+        pool: Cases,
+        threads: usize,
+        mut watch: impl FnMut(&Update),
+        keep_going: impl Fn() -> bool,
+    ) -> Result<Ended, RunError> {
+        let (updates, every) = (self.config.train.updates, self.config.train.checkpoint_every);
+        let mut trainer = match self.checkpoint {
+            Some(checkpoint) => Trainer::at(checkpoint, pool, threads),
+            None => Trainer::new(&self.config, pool, threads),
+        };
+        let save = |trainer: &Trainer| trainer.checkpoint().write(&self.folder.join(CHECKPOINT));
+        let mut metrics = Metrics::open(&self.folder, trainer.updates())?;
+        while trainer.updates() < updates {
+            if !keep_going() {
+                metrics.flush()?;
+                save(&trainer)?;
+                return Ok(Ended::Stopped(trainer.updates()));
+            }
+            let start = Instant::now();
+            let update = match trainer.update() {
+                Ok(update) => update,
+                Err(diverged) => {
+                    metrics.flush()?;
+                    save(&trainer)?;
+                    return Err(diverged.into());
+                }
+            };
+            metrics.write(&update, start.elapsed().as_secs_f64())?;
+            watch(&update);
+            if update.update % every == 0 || update.update == updates {
+                metrics.flush()?;
+                save(&trainer)?;
+            }
+        }
+        let path = self.folder.join(POLICY);
+        PolicyFile { config: self.config, params: trainer.params().to_vec() }.write(&path)?;
+        Ok(Ended::Finished(path))
+    }
+}
+
+fn first_difference(saved: &str, wanted: &str) -> Option<String> {
+    if saved == wanted {
+        return None;
+    }
+    let differs = saved.lines().zip(wanted.lines()).find(|(a, b)| a != b);
+    Some(differs.map_or("their length".to_string(), |(a, b)| format!("{a} there, {b} here")))
+}
+
+/// `metrics.jsonl` and the TensorBoard events.
+struct Metrics {
+    path: PathBuf,
+    lines: Vec<u8>,
+    events: EventWriter,
+}
+
+impl Metrics {
+    /// Opens both, cut to the first `done` updates.
+    fn open(folder: &Path, done: usize) -> Result<Metrics, RunError> {
+        let path = folder.join(METRICS);
+        let old = fs::read_to_string(&path).unwrap_or_default();
+        let kept: String = old.split_inclusive('\n').take(done).collect();
+        write_atomically(&path, |file| file.write_all(kept.as_bytes()))?;
+        Ok(Metrics { path, lines: Vec::new(), events: EventWriter::append(folder, done as u64 + 1)? })
+    }
+
+    fn write(&mut self, update: &Update, seconds: f64) -> Result<(), RunError> {
+        let terms: serde_json::Map<_, _> =
+            update.terms.iter().map(|(name, value)| (name.to_string(), json!(value))).collect();
+        let line = json!({
+            "update": update.update, "loss": update.loss, "terms": terms, "gradient_norm": update.gradient_norm,
+            "parameter_norm": update.parameter_norm, "lr": update.rate, "updates_per_s": 1.0 / seconds,
+        });
+        self.lines.extend_from_slice(line.to_string().as_bytes());
+        self.lines.push(b'\n');
+        let step = update.update as u64;
+        for (tag, value) in [
+            ("loss/total", update.loss),
+            ("gradient_norm", update.gradient_norm),
+            ("parameter_norm", update.parameter_norm),
+            ("lr", update.rate),
+            ("updates_per_s", 1.0 / seconds),
+        ] {
+            self.events.scalar(tag, step, value)?;
+        }
+        for (name, value) in &update.terms {
+            self.events.scalar(&format!("loss/{name}"), step, *value)?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), RunError> {
+        let append = || {
+            let mut file = fs::OpenOptions::new().append(true).open(&self.path)?;
+            file.write_all(&self.lines)
+        };
+        append().map_err(|error| FileError::io("write", &self.path, error))?;
+        self.lines.clear();
+        Ok(self.events.flush()?)
+    }
+}

@@ -1,0 +1,165 @@
+//! Training through the physics: rollouts, their exact gradient, clip, Adam.
+//!
+//! [`Trainer`] is the mathematics, one update at a time, in memory. [`crate::run`] keeps a run's files around it.
+
+use adjoint::{Real, Strategy, Threads};
+use control::config::Decay;
+use control::policy::initial_params;
+use control::random::{Purpose, stream};
+use control::{Cases, ClosedLoop, Config, Disturbance};
+use rand::Rng;
+use thiserror::Error;
+
+use crate::checkpoint::Checkpoint;
+use crate::optimiser::{Adam, clip_global_norm};
+use crate::schedule::Schedule;
+
+/// Samples worked on together. Fixed, because it decides the order in which gradients are added up.
+pub const CHUNK: usize = 16;
+
+/// A training in progress.
+pub struct Trainer {
+    closed_loop: ClosedLoop<f32>,
+    pool: Cases,
+    threads: Threads,
+    strategy: Strategy,
+    schedule: Schedule,
+    params: Vec<f32>,
+    adam: Adam,
+}
+
+/// What one update did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Update {
+    /// Updates done, this one included.
+    pub update: usize,
+    /// The loss before it.
+    pub loss: f64,
+    /// What each term contributed to the loss.
+    pub terms: Vec<(&'static str, f64)>,
+    /// Norm of the gradient before clipping.
+    pub gradient_norm: f64,
+    /// Norm of the parameters after it.
+    pub parameter_norm: f64,
+    /// Learning rate.
+    pub rate: f64,
+}
+
+/// Training left the finite numbers.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[error(
+    "{task} diverged in update {update}: {what}; the parameters before it are kept, try a lower train.lr or train.clip"
+)]
+pub struct Diverged {
+    /// The task.
+    pub task: String,
+    /// Number of the update, from 1.
+    pub update: usize,
+    /// Where, and the largest value seen.
+    pub what: String,
+}
+
+/// How a memory budget decides between storing and recomputing.
+pub fn strategy<T: Real>(closed_loop: &ClosedLoop<T>, threads: usize) -> Strategy {
+    let config = closed_loop.config();
+    let program = closed_loop.program();
+    let at_once = threads.min(config.train.batch.div_ceil(program.chunk()));
+    let bytes = program.store_bytes(config.time.steps) * at_once;
+    if bytes <= config.train.memory_mb * 1_000_000 { Strategy::Store } else { Strategy::Recompute }
+}
+
+fn schedule(config: &Config) -> Schedule {
+    let train = &config.train;
+    match train.schedule {
+        Decay::Exponential => Schedule::Exponential { lr: train.lr, half_life: train.half_life },
+        Decay::Cosine => Schedule::Cosine {
+            start: train.lr_start,
+            peak: train.lr,
+            end: train.lr_end,
+            warmup: train.warmup,
+            updates: train.updates,
+        },
+    }
+}
+
+impl Trainer {
+    /// A training from the first parameters of the config's seed.
+    pub fn new(config: &Config, pool: Cases, threads: usize) -> Trainer {
+        let params = initial_params(config, &mut stream(config.train.seed, Purpose::Parameters, 0));
+        let adam = Adam::new(params.len());
+        Trainer::at(Checkpoint { config: config.clone(), params: cast(&params), adam }, pool, threads)
+    }
+
+    /// A training that goes on from a checkpoint.
+    pub fn at(checkpoint: Checkpoint, pool: Cases, threads: usize) -> Trainer {
+        let Checkpoint { config, params, adam } = checkpoint;
+        let closed_loop = ClosedLoop::new(&config, CHUNK);
+        let strategy = strategy(&closed_loop, threads);
+        Trainer {
+            closed_loop,
+            pool,
+            threads: Threads::new(threads),
+            strategy,
+            schedule: schedule(&config),
+            params,
+            adam,
+        }
+    }
+
+    /// The run's config.
+    pub fn config(&self) -> &Config {
+        self.closed_loop.config()
+    }
+
+    /// Updates done.
+    pub fn updates(&self) -> usize {
+        self.adam.step as usize
+    }
+
+    /// Parameters as they are now.
+    pub fn params(&self) -> &[f32] {
+        &self.params
+    }
+
+    /// Everything needed to go on from here.
+    pub fn checkpoint(&self) -> Checkpoint {
+        Checkpoint { config: self.config().clone(), params: self.params.clone(), adam: self.adam.clone() }
+    }
+
+    /// One update on a fresh batch. Without finite loss and gradient, nothing is changed.
+    pub fn update(&mut self) -> Result<Update, Diverged> {
+        let (config, done) = (self.closed_loop.config(), self.updates());
+        let (seed, batch) = (config.train.seed, config.train.batch);
+        let mut rng = stream(seed, Purpose::Batches, done as u64);
+        let picked: Vec<usize> = (0..batch).map(|_| rng.random_range(0..self.pool.count)).collect();
+        let batch = self.closed_loop.batch(&self.pool, &picked, Disturbance::training(seed, done, batch));
+
+        let mut gradient = self.closed_loop.gradient(&self.params, &batch, &self.threads, self.strategy);
+        let norm = clip_global_norm(&mut gradient.params, config.train.clip as f32);
+        if !(gradient.loss.is_finite() && norm.is_finite()) {
+            let trajectories = self.closed_loop.forward(&self.params, &batch, &self.threads);
+            let what = match trajectories.blow_up() {
+                Some(blow_up) => format!("the field {blow_up}"),
+                None => format!("the loss is {} and the gradient's norm {norm}", gradient.loss),
+            };
+            return Err(Diverged { task: config.task.clone(), update: done + 1, what });
+        }
+        let rate = self.schedule.rate(done);
+        let names = self.closed_loop.terms().iter().map(|term| term.name);
+        let terms = names.zip(gradient.terms).collect();
+        self.adam.update(&mut self.params, &gradient.params, rate);
+        Ok(Update {
+            update: done + 1,
+            loss: gradient.loss,
+            terms,
+            gradient_norm: f64::from(norm),
+            parameter_norm: self.params.iter().map(|&p| f64::from(p).powi(2)).sum::<f64>().sqrt(),
+            rate,
+        })
+    }
+}
+
+/// To single precision.
+pub(crate) fn cast(values: &[f64]) -> Vec<f32> {
+    values.iter().map(|&x| x as f32).collect()
+}

@@ -1,0 +1,305 @@
+//! Golden files: closed-loop steps and gradients of an independent implementation, recomputed and compared.
+//!
+//! A golden file holds the inputs of a few short rollouts (fields, positions, parameters), everything that follows from
+//! them, and, as JSON in its metadata, which task and options it is about. Whatever it holds is recomputed in double
+//! precision; a file that asks for something unknown is an error, never skipped.
+
+use adjoint::{Program, Run, Strategy, Threads};
+use control::config::ConfigError;
+use control::{Cases, ClosedLoop, Config, Disturbance, decision, policy};
+use safetensors::{Dtype, SafeTensors};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Largest relative error of a tensor that still counts as equal.
+pub const TOLERANCE: f64 = 1e-9;
+
+/// How far a golden file and its recomputation lie apart.
+#[derive(Clone, Debug, Serialize)]
+pub struct Verification {
+    /// The file.
+    pub file: PathBuf,
+    /// The task it is about.
+    pub task: String,
+    /// Largest difference of every tensor, relative to its largest value.
+    pub errors: BTreeMap<String, f64>,
+    /// The largest of them.
+    pub max_error: f64,
+    /// Whether it is within [`TOLERANCE`].
+    pub ok: bool,
+}
+
+/// Why a golden file could not be recomputed.
+#[derive(Debug, Error)]
+pub enum VerifyError {
+    /// The file cannot be read.
+    #[error("{path}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// It is not a golden file.
+    #[error("{path}: not a golden file: {reason}")]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// It is about a task or an option that does not exist here.
+    #[error("{path}: {source}")]
+    Config {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with the settings.
+        source: ConfigError,
+    },
+    /// It holds an option or a tensor that is not known here.
+    #[error("{path}: {what} {name:?} is not supported")]
+    Unsupported {
+        /// The file.
+        path: PathBuf,
+        /// `option` or `tensor`.
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+}
+
+/// Recomputes all that a golden file holds.
+pub fn verify(path: &Path) -> Result<Verification, VerifyError> {
+    let golden = Golden::read(path)?;
+    let config = golden.config()?;
+    let mut computed = rollouts(&golden, &config)?;
+    computed.extend(first_decision(&golden, &config)?);
+
+    let mut errors = BTreeMap::new();
+    for (name, expected) in &golden.tensors {
+        if matches!(name.as_str(), "z0" | "zt" | "xi0") || name.starts_with("params.") {
+            continue;
+        }
+        let actual = computed.get(name).filter(|actual| actual.len() == expected.values.len());
+        let actual = actual.ok_or_else(|| golden.unsupported("tensor", name))?;
+        errors.insert(name.clone(), relative_error(actual, &expected.values));
+    }
+    let max_error = errors.values().copied().fold(0.0, f64::max);
+    let ok = max_error <= TOLERANCE && !errors.is_empty();
+    Ok(Verification { file: path.to_path_buf(), task: config.task, errors, max_error, ok })
+}
+
+type Tensors = BTreeMap<String, Vec<f64>>;
+
+/// Trajectories, loss terms, gradients, and the run without control.
+fn rollouts(golden: &Golden, config: &Config) -> Result<Tensors, VerifyError> {
+    let (threads, params, cases) = (Threads::new(1), golden.params(config)?, golden.cases()?);
+    let which: Vec<usize> = (0..cases.count).collect();
+    let closed_loop = ClosedLoop::new(config, cases.count);
+    let batch = closed_loop.batch(&cases, &which, Disturbance::evaluation(0, 0));
+    let ran = closed_loop.forward(&params, &batch, &threads);
+    let mut found = Tensors::new();
+    for name in ["z", "xi", "u", "v"] {
+        found.extend(ran.record(name).map(|values| (format!("{name}_traj"), values.to_vec())));
+    }
+    for term in closed_loop.terms() {
+        let values = ran.term(term.name).expect("terms of this loop");
+        found.insert(format!("loss.{}", term.name), vec![values.iter().sum::<f64>() / cases.count as f64]);
+    }
+
+    let gradient = closed_loop.gradient(&params, &batch, &threads, Strategy::Recompute);
+    found.insert("loss.total".to_string(), vec![gradient.loss]);
+    for (name, input) in [("grad.z0", "z"), ("grad.xi0", "xi")] {
+        let values = closed_loop.input_gradient(&gradient, input).expect("an input of every loop");
+        found.insert(name.to_string(), values.to_vec());
+    }
+    let mut rest = gradient.params.as_slice();
+    for (name, size) in param_tensors(config) {
+        let (values, others) = rest.split_at(size);
+        found.insert(format!("grad.{name}"), values.to_vec());
+        rest = others;
+    }
+
+    let free = ClosedLoop::uncontrolled(config, cases.count);
+    let ran = free.forward(&[], &free.batch(&cases, &which, Disturbance::evaluation(0, 0)), &threads);
+    let last = ran.record("z").expect("fields are recorded").chunks_exact(cases.n).skip(ran.steps - 1);
+    found.insert("z_uncontrolled".to_string(), last.step_by(ran.steps).flatten().copied().collect());
+    Ok(found)
+}
+
+/// Observation, outputs of the network and forcing in the first step.
+fn first_decision(golden: &Golden, config: &Config) -> Result<Tensors, VerifyError> {
+    let (params, cases) = (golden.params(config)?, golden.cases()?);
+    let xi0 = cases.xi0.as_deref().expect("golden files hold positions");
+    let run = Run {
+        samples: cases.count,
+        steps: 1,
+        params: &params,
+        fixed: vec![&cases.zt],
+        states: Vec::new(),
+        sequences: vec![&cases.z0, xi0],
+        weights: Vec::new(),
+    };
+    let trace = decision::inspection_trace(config);
+    let outcome = Program::new(&trace, cases.count).forward(&run, &Threads::new(1));
+    let names = [("observation", "obs0"), ("raw", "raw0"), ("forcing", "forcing0")];
+    let mut found = Tensors::new();
+    for ((record, shape), values) in trace.records().zip(&outcome.records) {
+        let name = names.iter().find(|(known, _)| *known == record).expect("a record of the inspection").1;
+        // per case from [rows][agents] to [agents][rows]
+        let mut turned = Vec::with_capacity(values.len());
+        for case in values.chunks_exact(shape.size()) {
+            turned.extend((0..shape.size()).map(|k| case[k % shape.rows * shape.cols + k / shape.rows]));
+        }
+        found.insert(name.to_string(), turned);
+    }
+    Ok(found)
+}
+
+/// Names and sizes of the parameters, in their order.
+fn param_tensors(config: &Config) -> Vec<(String, usize)> {
+    let both = |layer: policy::Layer| {
+        let name = layer.name;
+        [(format!("{name}.w"), layer.inputs * layer.outputs), (format!("{name}.b"), layer.outputs)]
+    };
+    policy::layers(config).into_iter().flat_map(both).collect()
+}
+
+/// Largest difference relative to the largest expected value; absolute where all of these are 0.
+fn relative_error(actual: &[f64], expected: &[f64]) -> f64 {
+    let largest = expected.iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
+    let scale = if largest > 0.0 { largest } else { 1.0 };
+    let differences = actual.iter().zip(expected).map(|(a, b)| (a - b).abs() / scale);
+    // NaN must not hide behind max
+    differences.fold(0.0, |worst, d| if d <= worst { worst } else { d })
+}
+
+/// Options a file may change, and the key each has in a config.
+const OPTIONS: [(&str, &str); 17] = [
+    ("agents", "agents"),
+    ("n", "grid.n"),
+    ("length", "grid.length"),
+    ("dt", "time.dt"),
+    ("substeps", "time.substeps"),
+    ("nu", "physics.nu"),
+    ("rho", "physics.rho"),
+    ("sigma", "actuation.sigma"),
+    ("normalization", "actuation.normalization"),
+    ("u_max", "actuation.u_max"),
+    ("v_max", "actuation.v_max"),
+    ("window", "observe.window"),
+    ("sampling", "observe.sampling"),
+    ("n_ref", "observe.n_ref"),
+    ("fusion", "policy.fusion"),
+    ("softnorm", "policy.softnorm"),
+    ("trunk_base", "policy.trunk_base"),
+];
+
+#[derive(Deserialize)]
+struct Description {
+    task: String,
+    #[serde(default)]
+    overrides: BTreeMap<String, serde_json::Value>,
+    weights: BTreeMap<String, f64>,
+}
+
+struct Tensor {
+    shape: Vec<usize>,
+    values: Vec<f64>,
+}
+
+/// A golden file in memory.
+struct Golden {
+    path: PathBuf,
+    description: Description,
+    tensors: BTreeMap<String, Tensor>,
+}
+
+impl Golden {
+    fn read(path: &Path) -> Result<Golden, VerifyError> {
+        let format = |reason: String| VerifyError::Format { path: path.to_path_buf(), reason };
+        let bytes =
+            std::fs::read(path).map_err(|source| VerifyError::Read { path: path.to_path_buf(), source })?;
+        let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|error| format(error.to_string()))?;
+        let description = header.metadata().as_ref().and_then(|metadata| metadata.get("description"));
+        let description = description.ok_or_else(|| format("no description in its metadata".to_string()))?;
+        let description =
+            serde_json::from_str(description).map_err(|error| format(format!("its description: {error}")))?;
+        let file = SafeTensors::deserialize(&bytes).map_err(|error| format(error.to_string()))?;
+        let mut tensors = BTreeMap::new();
+        for (name, view) in file.iter() {
+            if view.dtype() != Dtype::F64 {
+                return Err(format(format!("tensor {name:?} is not in double precision")));
+            }
+            let number = |b: &[u8]| f64::from_le_bytes(b.try_into().expect("eight bytes"));
+            let values = view.data().chunks_exact(8).map(number).collect();
+            tensors.insert(name.to_string(), Tensor { shape: view.shape().to_vec(), values });
+        }
+        Ok(Golden { path: path.to_path_buf(), description, tensors })
+    }
+
+    /// The preset of its task with its options, its weights and the extents of its tensors.
+    fn config(&self) -> Result<Config, VerifyError> {
+        let refused = |source| VerifyError::Config { path: self.path.clone(), source };
+        let preset = Config::preset(&self.description.task).map_err(refused)?;
+        let mut sets = vec![
+            format!("agents={}", self.extent("xi0", 1)?),
+            format!("grid.n={}", self.extent("z0", 1)?),
+            format!("time.steps={}", self.extent("z_traj", 1)?),
+        ];
+        for (name, value) in &self.description.overrides {
+            let known = OPTIONS.iter().find(|(option, _)| option == name);
+            let (_, key) = known.ok_or_else(|| self.unsupported("option", name))?;
+            sets.push(format!("{key}={value}"));
+        }
+        let terms = serde_json::to_value(&preset.loss).expect("a table of numbers");
+        let terms = terms.as_object().expect("a table of numbers").keys();
+        sets.extend(terms.map(|term| format!("loss.{term}=0")));
+        sets.extend(self.description.weights.iter().map(|(term, weight)| format!("loss.{term}={weight}")));
+        preset.with_sets(&sets).map_err(refused)
+    }
+
+    fn cases(&self) -> Result<Cases, VerifyError> {
+        let values = |name| self.tensor(name).map(|tensor| tensor.values.clone());
+        Ok(Cases {
+            count: self.extent("z0", 0)?,
+            n: self.extent("z0", 1)?,
+            z0: values("z0")?,
+            zt: values("zt")?,
+            xi0: Some(values("xi0")?),
+        })
+    }
+
+    fn params(&self, config: &Config) -> Result<Vec<f64>, VerifyError> {
+        let mut params = Vec::new();
+        for (name, size) in param_tensors(config) {
+            let tensor = self.tensor(&format!("params.{name}"))?;
+            if tensor.values.len() != size {
+                return Err(
+                    self.format(format!("params.{name} has shape {:?}, needs {size} numbers", tensor.shape))
+                );
+            }
+            params.extend_from_slice(&tensor.values);
+        }
+        Ok(params)
+    }
+
+    fn tensor(&self, name: &str) -> Result<&Tensor, VerifyError> {
+        self.tensors.get(name).ok_or_else(|| self.format(format!("no tensor {name:?}")))
+    }
+
+    fn extent(&self, name: &str, axis: usize) -> Result<usize, VerifyError> {
+        let shape = &self.tensor(name)?.shape;
+        shape.get(axis).copied().ok_or_else(|| self.format(format!("{name:?} has shape {shape:?}")))
+    }
+
+    fn format(&self, reason: String) -> VerifyError {
+        VerifyError::Format { path: self.path.clone(), reason }
+    }
+
+    fn unsupported(&self, what: &'static str, name: &str) -> VerifyError {
+        VerifyError::Unsupported { path: self.path.clone(), what, name: name.to_string() }
+    }
+}

@@ -1,0 +1,78 @@
+//! Golden files and central differences: whole closed-loop steps and their gradients.
+
+use adjoint::Strategy;
+use control::Config;
+use learn::gradient_check::check_gradients;
+use learn::verify::verify;
+use std::path::PathBuf;
+
+fn golden(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("{name}.safetensors"))
+}
+
+#[test]
+fn golden_files() {
+    for name in ["fkpp1d", "fkpp1d_product", "fkpp1d_window30", "heat1d", "ks1d"] {
+        let verification = verify(&golden(name)).unwrap();
+        println!("{name}: largest relative error {:.1e}", verification.max_error);
+        assert!(verification.ok, "{name}: {:#?}", verification.errors);
+        assert!(verification.errors.len() > 20, "{name} compares {} tensors", verification.errors.len());
+    }
+}
+
+#[test]
+fn a_wrong_number_is_found() {
+    // the last eight bytes are the end of some tensor
+    let mut bytes = std::fs::read(golden("heat1d")).unwrap();
+    let end = bytes.len();
+    bytes[end - 8..].copy_from_slice(&1e3f64.to_le_bytes());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("wrong.safetensors");
+    std::fs::write(&path, bytes).unwrap();
+    let verification = verify(&path).unwrap();
+    assert!(!verification.ok && verification.max_error > 1e-3, "{:?}", verification.errors);
+}
+
+#[test]
+fn files_that_cannot_be_recomputed_are_refused() {
+    let message = |name: &str| verify(&golden(name)).unwrap_err().to_string();
+    assert!(message("nothing").contains("nothing.safetensors"));
+
+    // the same file, asking for an unknown option of the same length
+    let folder = tempfile::tempdir().unwrap();
+    let altered = |from: &str, to: &str| {
+        assert_eq!(from.len(), to.len());
+        let mut bytes = std::fs::read(golden("fkpp1d_window30")).unwrap();
+        let at = bytes.windows(from.len()).position(|bytes| bytes == from.as_bytes()).unwrap();
+        bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
+        let path = folder.path().join("altered.safetensors");
+        std::fs::write(&path, bytes).unwrap();
+        verify(&path).unwrap_err().to_string()
+    };
+    let error = altered(r#"{\"window\": 30}"#, r#"{\"patch\":  30}"#);
+    assert!(error.contains(r#"option "patch" is not supported"#), "{error}");
+    let error = altered(r#"\"fkpp1d\""#, r#"\"turb2d\""#);
+    assert!(error.contains("unknown task \"turb2d\""), "{error}");
+}
+
+#[test]
+fn gradients_agree_with_central_differences() {
+    let variants: [(&str, &[&str]); 9] = [
+        ("fkpp1d", &[]),
+        ("fkpp1d", &["policy.fusion=product", "policy.softnorm=false", "policy.trunk_base=2pi"]),
+        ("fkpp1d", &["observe.sampling=linear", "loss.terminal=1", "loss.total_forcing=0.001"]),
+        ("fkpp1d", &["noise.sensor=0.05", "noise.actuator=0.5", "failure.share=0.2", "failure.step=3"]),
+        ("heat1d", &[]),
+        ("heat1d", &["actuation.normalization=mass", "time.substeps=2", "grid.n=199", "agents=3"]),
+        ("ks1d", &[]),
+        ("ks1d", &["observe.sampling=linear", "agents=30", "policy.fusion=product"]),
+        ("ks1d", &["time.substeps=3", "grid.n=256", "loss.terminal=1"]),
+    ];
+    for (task, sets) in variants {
+        let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
+        let config = Config::preset(task).unwrap().with_sets(&sets).unwrap();
+        let check = check_gradients(&config, Strategy::Store);
+        println!("{task} {sets:?}: largest relative error {:.1e}", check.max_rel_error);
+        assert!(check.max_rel_error < 1e-6, "{task} {sets:?}: {:#?}", check.directions);
+    }
+}

@@ -1,0 +1,69 @@
+//! Kuramoto-Sivashinsky equation `z_t + z z_x + z_xx + z_xxxx = f`, periodic on `[0, L)`.
+//!
+//! Fourier in space. Crank-Nicolson for the linear terms, explicit Euler for advection and forcing:
+//! `z^' = [(1 + dt l/2) z^ + dt (-(i k/2) F(z^2) + F(f))] / (1 - dt l/2)` with `l = k^2 - k^4`.
+//! The product `z^2` is not de-aliased. On an even number of points the derivative of the highest (Nyquist) mode is 0: it
+//! is a cosine whose sine the grid cannot see.
+//!
+//! The response to a forcing is `F^-1 [dt F(f) / (1 - dt l/2)]`, a field that is simply added.
+//! Differentiated in `z` and `f`; `dt`, `L` and the grid are held fixed.
+
+use crate::dynamics::Dynamics;
+use crate::grid::{Boundary, Grid};
+use adjoint::Var;
+use std::f64::consts::TAU;
+
+/// The Kuramoto-Sivashinsky equation, ready to step.
+pub struct KuramotoSivashinsky {
+    grid: Grid,
+    dt: f64,
+    /// What one step does to `F(z)`, `F(z^2)` and `F(f)`, per mode.
+    linear: Vec<[f64; 2]>,
+    advection: Vec<[f64; 2]>,
+    forcing: Vec<[f64; 2]>,
+}
+
+/// Growth rate of a small wave of wave number `k`, `l = k^2 - k^4`.
+pub fn growth_rate(k: f64) -> f64 {
+    k * k - k.powi(4)
+}
+
+impl KuramotoSivashinsky {
+    /// Domain of `length` with `n` points, time step `dt`.
+    pub fn new(n: usize, length: f64, dt: f64) -> KuramotoSivashinsky {
+        let modes = || (0..=n / 2).map(|m| (m, TAU / length * m as f64));
+        let implicit = |k: f64| 1.0 - dt / 2.0 * growth_rate(k);
+        let derivative = |(m, k): (usize, f64)| if 2 * m == n { 0.0 } else { k };
+        KuramotoSivashinsky {
+            grid: Grid { n, length, boundary: Boundary::Periodic },
+            dt,
+            linear: modes().map(|(_, k)| [(1.0 + dt / 2.0 * growth_rate(k)) / implicit(k), 0.0]).collect(),
+            advection: modes().map(|m| [0.0, -dt / 2.0 * derivative(m) / implicit(m.1)]).collect(),
+            forcing: modes().map(|(_, k)| [dt / implicit(k), 0.0]).collect(),
+        }
+    }
+}
+
+impl Dynamics for KuramotoSivashinsky {
+    fn grid(&self) -> Grid {
+        self.grid
+    }
+
+    fn dt(&self) -> f64 {
+        self.dt
+    }
+
+    fn order(&self) -> u32 {
+        1
+    }
+
+    fn response<'t>(&self, f: Var<'t>) -> Var<'t> {
+        f.rfft().symbol(&self.forcing).irfft(self.grid.n)
+    }
+
+    fn step<'t>(&self, z: Var<'t>, response: Var<'t>) -> Var<'t> {
+        let linear = z.rfft().symbol(&self.linear);
+        let advection = z.square().rfft().symbol(&self.advection);
+        (linear + advection).irfft(self.grid.n) + response
+    }
+}
