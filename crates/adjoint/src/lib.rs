@@ -1,4 +1,121 @@
 //! Trace a step once, get its exact reverse, replay both at machine speed.
+//!
+//! The engine is made for one kind of work: a small step, repeated hundreds of times, for many independent samples, of
+//! which one wants the derivative of a number at the end with respect to parameters used in every step. It knows
+//! nothing of PDEs, agents or optimisers.
+//!
+//! # Reverse mode in one page
+//!
+//! Logistic growth with an unknown rate `r` is one line per step, and a loss `L` asks that the population ends at one
+//! half:
+//!
+//! ```text
+//! z_{t+1} = z_t + dt r z_t (1 - z_t)          L = (z_T - 1/2)^2
+//! ```
+//!
+//! How does `L` change with `r`? Running once per parameter with a slightly changed value answers that for one
+//! parameter; a policy has thousands. Reverse mode answers it for all of them in one sweep. Call `dL/dx` the *adjoint*
+//! of x and write it `x~`. Begin at the end, where it is known, and walk the steps backwards with the chain rule:
+//!
+//! ```text
+//! z_T~ = 2 (z_T - 1/2)
+//! z_t~ = z_{t+1}~ (1 + dt r (1 - 2 z_t))      what z_t did to z_{t+1}
+//! r~  += z_{t+1}~ dt z_t (1 - z_t)            r acts in every step: its adjoints are summed
+//! ```
+//!
+//! Two things follow. A reverse step needs the *values* of the forward step (`z_t` above), so they must be kept or
+//! computed again. And every elementary operation needs one rule that turns the adjoint of its output into those of its
+//! inputs; the rule for a whole step is then put together by going through the operations in reverse order. Here those
+//! operations are the *primitives*, about two dozen of them (`primitive/`: what each computes, its forward kernel, its
+//! reverse rule). Nobody else in the project writes a derivative.
+//!
+//! The same in code. Arithmetic on a [`Var`] computes nothing; it writes the step down:
+//!
+//! ```
+//! use adjoint::{Program, Run, Strategy, Threads, Tracer};
+//!
+//! let tracer = Tracer::new();
+//! let (r, z) = (tracer.param("r", 1, 1), tracer.state("z", 1, 1));
+//! let next = z + 0.1 * r * z * (1.0 - z);
+//! tracer.advance(z, next);
+//! tracer.term("error", (next - 0.5).square());
+//!
+//! // two samples that start from different populations, twenty steps, the error counts in the last one only
+//! fn run(r: &f64) -> Run<'_, f64> {
+//!     let mut weights = vec![0.0; 20];
+//!     weights[19] = 1.0;
+//!     Run {
+//!         samples: 2,
+//!         steps: 20,
+//!         params: std::slice::from_ref(r),
+//!         fixed: vec![],
+//!         states: vec![&[0.1, 0.2]],
+//!         sequences: vec![],
+//!         weights: vec![weights],
+//!     }
+//! }
+//! let program = Program::<f64>::new(&tracer.finish(), 2);
+//! let threads = Threads::new(1);
+//! let loss = |r: f64| program.forward(&run(&r), &threads).terms[0].iter().sum::<f64>() / 2.0;
+//!
+//! let gradient = program.gradient(&run(&1.2), &threads, Strategy::Recompute);
+//! assert!((gradient.loss - loss(1.2)).abs() < 1e-15);
+//!
+//! let difference = (loss(1.2 + 1e-6) - loss(1.2 - 1e-6)) / 2e-6;
+//! assert!((gradient.params[0] - difference).abs() < 1e-8);
+//! // the gradient with respect to the initial states comes with it, one number per sample
+//! assert_eq!(gradient.states[0].len(), 2);
+//! ```
+//!
+//! The loss of a gradient is always the mean over samples of the sum over terms and steps of weight times value.
+//!
+//! # From a trace to a run
+//!
+//! | stage | what it does | where |
+//! |---|---|---|
+//! | trace | lists the primitives of a step, checks shapes | `trace.rs`: [`Tracer`], [`Var`], [`Trace`] |
+//! | plan | decides what runs when and where every number lives | `plan.rs` |
+//! | kernels | picks the code of every primitive for precision, shapes and instruction set | `primitive/`, `simd/` |
+//! | replay | runs one chunk of samples forward and in reverse | `replay.rs`: [`Strategy`] |
+//! | program | cuts samples into chunks, gives them to threads, adds up | `program.rs`: [`Program`], [`Run`], [`Session`] |
+//!
+//! **Hoisting.** A primitive that depends on no state and no sequence gives the same result in every step. The plan
+//! puts it into the *set-up*, which runs once per rollout; adjoints of what it made are summed over the steps and
+//! pushed back through it once, after the first step has been reversed. Nobody asks for this: write a constant product
+//! where it belongs, and it is not repeated.
+//!
+//! **Recompute.** Forward, only the states before every step are kept. In reverse, each step is computed again from
+//! them, then reversed, while its values are still in cache. Memory is `O(T x state + one step)`, however large the
+//! network inside a step.
+//!
+//! **Store.** With [`Strategy::Store`] the values that reverse rules look at are kept for every step, and nothing is
+//! computed twice. [`Program::store_bytes`] tells what that costs, so that a caller can decide by a budget. Both
+//! strategies run the same kernels on the same numbers: the gradients are equal to the last bit.
+//!
+//! **Memory plan.** Step values live from the primitive that makes them to their last reader, forward or in reverse;
+//! adjoints from their first contribution to the reverse of the primitive that made the value. Values of equal length
+//! whose lifetimes do not meet share a slot. A worker allocates its slots when it is made and its history at its first
+//! gradient; sweeps after that allocate only what they return.
+//!
+//! **Layout.** A value is `rows x cols` per sample and lies in memory as `[rows][cols][samples]`. All numbers to the
+//! right of a row are *lanes* that are treated alike, which is what SIMD wants: with 20 agents and chunks of 16
+//! samples, a dense layer sees 320 lanes per row. Parameters and tables are *shared*, `[rows][cols]`, without a sample
+//! axis. Callers see none of this: [`Run`] and [`Outcome`] are sample by sample, and chunks that are not full are
+//! filled up with copies that count for nothing.
+//!
+//! **Determinism.** The chunk size is fixed when a program is made and does not depend on the number of threads.
+//! Threads take chunks; what chunks contribute is added in the order of the chunks. Results are therefore the same bits
+//! for any number of threads. They may differ in the last digits between instruction sets ([`Isa`]) and between chunk
+//! sizes.
+//!
+//! **Precision.** The same trace becomes a `Program<f32>` to train and a `Program<f64>` to verify.
+//!
+//! # What holds it
+//!
+//! Every primitive is compared with central differences in double precision, on every instruction set of the machine,
+//! for chunks that do and do not fill a vector, inside the step and hoisted, with clean and with dirty memory
+//! (`tests/primitives.rs`). To add one: a file in `primitive/`, a method on [`Var`], a line in that test.
+
 mod buffer;
 mod peak;
 mod plan;

@@ -22,6 +22,8 @@ pub(crate) struct Op {
     pub io: Io,
     pub inputs: Vec<usize>,
     pub output: usize,
+    /// Whether a reverse sweep needs its value, itself or on the way to another one.
+    pub recompute: bool,
     /// Present if its reverse runs.
     pub reverse: Option<ReverseOp>,
 }
@@ -160,7 +162,7 @@ fn assign(lifetimes: &[(usize, Lifetime, usize)], slots: &mut Vec<usize>) -> Has
 impl Plan {
     pub fn new(trace: &Trace, samples: usize) -> Plan {
         let facts = analyse(trace);
-        let (value_of, stored, value_len) = place_values(trace, &facts, samples);
+        let Values { value_of, stored, value_len, recompute } = place_values(trace, &facts, samples);
         let (adjoint_of, persistent_adjoints, adjoint_len) = place_adjoints(trace, &facts, samples);
 
         // contributions to an adjoint in the order they arrive: the first writes, the others add
@@ -203,7 +205,14 @@ impl Plan {
                 }
             });
             let inputs = inputs.iter().map(|&(i, _)| value_of[i]).collect();
-            let op = Op { primitive: primitive.clone(), io, inputs, output: value_of[id], reverse };
+            let op = Op {
+                primitive: primitive.clone(),
+                io,
+                inputs,
+                output: value_of[id],
+                recompute: recompute[id],
+                reverse,
+            };
             if facts.in_step[id] { step.push(op) } else { setup.push(op) }
         }
         setup.reverse();
@@ -243,8 +252,18 @@ impl Plan {
     }
 }
 
-/// Value slot of every node, the slots worth storing, and the length of every slot.
-fn place_values(trace: &Trace, facts: &Facts, samples: usize) -> (Vec<usize>, Vec<usize>, Vec<usize>) {
+struct Values {
+    /// Value slot of every node.
+    value_of: Vec<usize>,
+    /// Slots worth storing.
+    stored: Vec<usize>,
+    /// Length of every slot.
+    value_len: Vec<usize>,
+    /// Nodes that must be computed again before a step is reversed.
+    recompute: Vec<bool>,
+}
+
+fn place_values(trace: &Trace, facts: &Facts, samples: usize) -> Values {
     let n = facts.step_len;
     let mut last = vec![0; trace.nodes.len()];
     let mut read_in_reverse = vec![false; trace.nodes.len()];
@@ -293,7 +312,15 @@ fn place_values(trace: &Trace, facts: &Facts, samples: usize) -> (Vec<usize>, Ve
             stored.push(placed[&id]);
         }
     }
-    (value_of, stored, slots)
+    let mut recompute = read_in_reverse;
+    for (id, node) in trace.nodes.iter().enumerate().rev() {
+        if let Source::Primitive { inputs, .. } = &node.source
+            && recompute[id]
+        {
+            inputs.iter().for_each(|&(i, _)| recompute[i] = true);
+        }
+    }
+    Values { value_of, stored, value_len: slots, recompute }
 }
 
 /// Adjoint slot of every node that has one, the slots summed over a rollout, and the length of every slot.

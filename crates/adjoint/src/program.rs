@@ -309,7 +309,7 @@ impl<T: Real> Program<T> {
             worker.recall(plan, t);
             self.load_sequences(worker, run, members, t);
             match strategy {
-                Strategy::Recompute => worker.step(plan, kernels),
+                Strategy::Recompute => worker.step_for_reverse(plan, kernels),
                 Strategy::Store => worker.exchange_stored(plan, t),
             }
             worker.reverse_step(plan, kernels, |term, sample| {

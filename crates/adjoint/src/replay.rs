@@ -90,6 +90,13 @@ impl<T: Real> Worker<T> {
         }
     }
 
+    /// Computes again what the reverse of a step looks at, and nothing else of it.
+    pub fn step_for_reverse(&mut self, plan: &Plan, kernels: &Kernels<T>) {
+        for (op, kernel) in plan.step.iter().zip(&kernels.step).filter(|(op, _)| op.recompute) {
+            self.forward_op(op, kernel.as_ref(), kernels.isa);
+        }
+    }
+
     fn forward_op(&mut self, op: &Op, kernel: &dyn Kernel<T>, isa: Isa) {
         let mut y = take(&mut self.values[op.output]);
         let mut x: [&[T]; MAX_INPUTS] = [&[]; MAX_INPUTS];

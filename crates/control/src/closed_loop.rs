@@ -25,10 +25,15 @@ use crate::policy::{Action, Policy};
 use adjoint::{Trace, Tracer, Var};
 use pde::Dynamics;
 
-/// Traces one control step with `config.agents` agents.
-pub fn trace(config: &Config) -> Trace {
+/// Traces one control step of an equation with `config.agents` agents.
+///
+/// # Panics
+/// If the equation has another grid or time step than the config.
+pub fn trace(config: &Config, dynamics: &dyn Dynamics) -> Trace {
+    assert_eq!(dynamics.grid(), physics::grid(config), "the equation's grid and the config's");
+    assert_eq!(dynamics.dt(), config.time.dt, "the equation's time step and time.dt");
     let tracer = Tracer::new();
-    control_step(&tracer, config);
+    control_step(&tracer, config, dynamics);
     tracer.finish()
 }
 
@@ -44,10 +49,9 @@ pub fn uncontrolled_trace(config: &Config) -> Trace {
     tracer.finish()
 }
 
-fn control_step(tracer: &Tracer, config: &Config) {
+fn control_step(tracer: &Tracer, config: &Config, dynamics: &dyn Dynamics) {
     let (n, agents) = (config.grid.n, config.agents);
     let (observation, actuation) = (Observation::new(config), Actuation::new(config));
-    let dynamics = physics::dynamics(config);
     let policy = Policy::declare(tracer, config, &observation);
 
     let (z, target) = (tracer.state("z", n, 1), tracer.fixed("target", n, 1));
@@ -59,7 +63,7 @@ fn control_step(tracer: &Tracer, config: &Config) {
     let decided = policy.act(observation.windows(seen - target, xi), xi);
     let (action, applied) = disturbed(tracer, config, decided);
 
-    let next = interval(config, dynamics.as_ref(), z, actuation.response(dynamics.as_ref(), xi, applied));
+    let next = interval(config, dynamics, z, actuation.response(dynamics, xi, applied));
     tracer.advance(z, next);
     let moved = action.v.map_or(xi, |v| (xi + config.control_dt() * v).clamp(0.0, config.grid.length));
     if let Some(v) = action.v {

@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn terms_of_the_presets() {
         let names = |task| active(&Config::preset(task).unwrap()).map(|term| term.name).collect::<Vec<_>>();
-        assert_eq!(names("fkpp1d"), ["track", "effort_u", "effort_v", "bound", "coll", "accel"]);
-        assert_eq!(names("ks1d"), ["track", "effort_u"]);
+        assert_eq!(names("fkpp1d"), ["track", "effort_u", "effort_v", "bound", "coll", "accel", "terminal"]);
+        assert_eq!(names("ks1d"), ["track", "effort_u", "terminal"]);
     }
 }

@@ -9,7 +9,9 @@ use crate::config::Config;
 use crate::data::Cases;
 use crate::disturbance::Disturbance;
 use crate::objective;
+use crate::physics;
 use adjoint::{Gradient, Input, Outcome, Program, Real, Run, Shape, Strategy, Threads, Trace};
+use pde::Dynamics;
 
 /// A loop ready to run, for `config.agents` agents and `config.time.steps` control steps.
 pub struct ClosedLoop<T: Real> {
@@ -46,13 +48,21 @@ pub struct Batch<T> {
 impl<T: Real> ClosedLoop<T> {
     /// The loop with the policy in it; `chunk` samples are worked on together.
     pub fn new(config: &Config, chunk: usize) -> ClosedLoop<T> {
+        ClosedLoop::with_dynamics(config, physics::dynamics(config).as_ref(), chunk)
+    }
+
+    /// The same with an equation of your own in the place of the task's.
+    ///
+    /// # Panics
+    /// If the equation has another grid or time step than the config.
+    pub fn with_dynamics(config: &Config, dynamics: &dyn Dynamics, chunk: usize) -> ClosedLoop<T> {
         let steps = config.time.steps;
         let terms = objective::active(config).map(|term| LossTerm {
             name: term.name,
             weight: term.weight(config),
             over_time: term.time_weights(steps),
         });
-        ClosedLoop::build(config, &closed_loop::trace(config), chunk, terms.collect())
+        ClosedLoop::build(config, &closed_loop::trace(config, dynamics), chunk, terms.collect())
     }
 
     /// The physics alone: no agents, no parameters, no loss. Records `z` and `error`.

@@ -133,6 +133,10 @@ dispatched! {
                     tile::<V, 4, $c>(inner, w, x, target, lanes, (o, $l, $count), y);
                     o += 4;
                 }
+                while o + 2 <= outputs {
+                    tile::<V, 2, $c>(inner, w, x, target, lanes, (o, $l, $count), y);
+                    o += 2;
+                }
                 while o < outputs {
                     tile::<V, 1, $c>(inner, w, x, target, lanes, (o, $l, $count), y);
                     o += 1;

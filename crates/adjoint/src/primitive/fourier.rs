@@ -192,8 +192,10 @@ fn pass<V: Vector>(plan: &Plan<V::Real>, r: usize, n: usize, s: usize, x: &[V::R
                     a.sub(b).times(plan.roots[p * s]).store(y, q + s * (2 * p + 1));
                 }
                 4 => {
-                    let at = |k: usize| Complex::<V>::load(x, q + s * (p + k * m));
-                    let (a, b, c, d) = (at(0), at(1), at(2), at(3));
+                    let from = q + s * p;
+                    let (a, b) = (Complex::<V>::load(x, from), Complex::<V>::load(x, from + s * m));
+                    let (c, d) =
+                        (Complex::<V>::load(x, from + 2 * s * m), Complex::<V>::load(x, from + 3 * s * m));
                     let (ac, bd) = (a.add(c), b.add(d));
                     let (a_c, b_d) = (a.sub(c), b.sub(d).turned());
                     let to = q + s * 4 * p;
@@ -241,9 +243,10 @@ dispatched! {
         let (even, h) = (plan.n % 2 == 0, plan.length);
         let half = T::of(0.5);
         sweep!(V, lanes, |l, count| {
-            let row = |j: usize| V::get(x, j * lanes + l, count);
             for j in 0..h {
-                if even { Complex(row(2 * j), row(2 * j + 1)) } else { Complex(row(j), V::zero()) }.store(a, j);
+                let row = if even { 2 * j } else { j };
+                let im = if even { V::get(x, (row + 1) * lanes + l, count) } else { V::zero() };
+                Complex(V::get(x, row * lanes + l, count), im).store(a, j);
             }
             let z = if transform::<V>(plan, a, b) { &b[..] } else { &a[..] };
             for k in 0..plan.n / 2 + 1 {
@@ -263,6 +266,22 @@ dispatched! {
     }
 }
 
+/// Mode k of the coefficients in x, weighted; self-conjugate modes have no imaginary part.
+#[inline(always)]
+fn weighted_mode<V: Vector>(
+    plan: &Plan<V::Real>,
+    weights: &[V::Real],
+    x: &[V::Real],
+    k: usize,
+    lanes: usize,
+    l: usize,
+    count: usize,
+) -> Complex<V> {
+    let real_only = k == 0 || 2 * k == plan.n;
+    let im = if real_only { V::zero() } else { V::get(x, (2 * k + 1) * lanes + l, count) };
+    Complex(V::get(x, 2 * k * lanes + l, count), im).scaled(weights[k])
+}
+
 dispatched! {
     /// `y (+)= sum_k weight_k X_k e^{2 pi i j k / n} / n`, the conjugate modes included.
     fn synthesis(plan: &Plan<T>, weights: &[T], lanes: usize, x: &[T], accumulate: bool, y: &mut [T], scratch: &mut [T]) {
@@ -270,21 +289,23 @@ dispatched! {
         let (even, h) = (plan.n % 2 == 0, plan.length);
         let scale = T::of(1.0 / plan.n as f64);
         sweep!(V, lanes, |l, count| {
-            let mode = |k: usize| {
-                let im = if k == 0 || 2 * k == plan.n { V::zero() } else { V::get(x, (2 * k + 1) * lanes + l, count) };
-                Complex(V::get(x, 2 * k * lanes + l, count), im).scaled(weights[k])
-            };
+            // a macro, because a closure that is not inlined loses the instruction set
+            macro_rules! mode {
+                ($k:expr) => {
+                    weighted_mode::<V>(plan, weights, x, $k, lanes, l, count)
+                };
+            }
             // the inverse transform is the forward one between conjugations
             for k in 0..h {
                 let z = if even {
-                    let (xk, xc) = (mode(k), mode(h - k).conjugate());
+                    let (xk, xc) = (mode!(k), mode!(h - k).conjugate());
                     let [re, im] = plan.split[k];
                     let odd = xk.sub(xc).times([re, -im]);
                     Complex(xk.0.add(xc.0).sub(odd.1), xk.1.add(xc.1).add(odd.0))
                 } else if 2 * k < plan.n {
-                    mode(k)
+                    mode!(k)
                 } else {
-                    mode(plan.n - k).conjugate()
+                    mode!(plan.n - k).conjugate()
                 };
                 z.conjugate().store(a, k);
             }

@@ -4,6 +4,7 @@
 
 use super::*;
 use crate::simd::{self, Vector, dispatched, sweep};
+use std::f64::consts::LOG2_E;
 
 /// Shape of the bumps and the grid they are sampled on.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,22 +63,24 @@ impl<T: Real> Kernel<T> for Sampled<T> {
     }
 }
 
-/// Distance to the nearest image.
+/// Distance, to the nearest image where the domain is periodic.
 #[inline(always)]
-fn distance<V: Vector>(k: &Sampled<V::Real>, x: V::Real, xi: V) -> V {
+fn distance<V: Vector>(k: &Sampled<V::Real>, periodic: bool, x: V::Real, xi: V) -> V {
     let d = V::splat(x).sub(xi);
-    d.mul(V::splat(k.frequency)).round().fnma(V::splat(k.period), d)
+    if periodic { d.mul(V::splat(k.frequency)).round().fnma(V::splat(k.period), d) } else { d }
 }
 
 dispatched! {
     fn forward(k: &Sampled<T>, xi: &[T], y: &mut [T]) {
-        let exponent = V::splat(T::of(-0.5) * k.inverse_variance);
+        // e^(-d²/(2 sigma²)) as a power of two
+        let exponent = V::splat(T::of(-0.5 * LOG2_E) * k.inverse_variance);
         let height = V::splat(k.height);
+        let periodic = k.period > T::default();
         sweep!(V, k.lanes, |i, n| {
             let xi = V::get(xi, i, n);
             for (row, &x) in k.points.iter().enumerate() {
-                let d = distance(k, x, xi);
-                simd::exp(d.mul(d).mul(exponent)).mul(height).put(y, row * k.lanes + i, n);
+                let d = distance(k, periodic, x, xi);
+                simd::exp2_negative(d.mul(d).mul(exponent)).mul(height).put(y, row * k.lanes + i, n);
             }
         });
     }
@@ -86,14 +89,17 @@ dispatched! {
 dispatched! {
     fn reverse(k: &Sampled<T>, xi: &[T], y: &[T], dy: &[T], accumulate: bool, to: &mut [T]) {
         let scale = V::splat(k.inverse_variance);
+        let periodic = k.period > T::default();
         sweep!(V, k.lanes, |i, n| {
             let xi = V::get(xi, i, n);
-            let mut sum = V::zero();
+            // two sums, so that one addition need not wait for the other
+            let mut sum = [V::zero(); 2];
             for (row, &x) in k.points.iter().enumerate() {
                 let at = row * k.lanes + i;
-                sum = V::get(y, at, n).mul(distance(k, x, xi)).fma(V::get(dy, at, n), sum);
+                let slope = V::get(y, at, n).mul(distance(k, periodic, x, xi));
+                sum[row % 2] = slope.fma(V::get(dy, at, n), sum[row % 2]);
             }
-            sum.mul(scale).put_or_add(accumulate, to, i, n);
+            sum[0].add(sum[1]).mul(scale).put_or_add(accumulate, to, i, n);
         });
     }
 }

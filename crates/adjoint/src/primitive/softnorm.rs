@@ -4,7 +4,7 @@
 //! because together they pass over memory once less, and need one value less in reverse.
 
 use super::*;
-use crate::simd::{self, dispatched, sweep};
+use crate::simd::{self, Vector, dispatched};
 
 /// Keeps the derivative of the norm finite at 0; far below rounding elsewhere.
 const TINY: f64 = 1e-30;
@@ -38,42 +38,98 @@ impl<T: Real> Kernel<T> for Columns {
     }
 }
 
+/// `C` vectors of lanes from `l` on (the only one of `count` lanes if C is 1). Sums over the rows are chains of dependent additions:
+/// several columns of them at once hide their latency.
+#[inline(always)]
+fn forward_strip<V: Vector, const C: usize>(
+    rows: usize,
+    lanes: usize,
+    (l, count): (usize, usize),
+    x: &[V::Real],
+    y: &mut [V::Real],
+) {
+    let n = if C == 1 { count } else { V::LANES };
+    let mut square = [V::of(TINY); C];
+    for row in 0..rows {
+        for c in 0..C {
+            let v = V::get(x, row * lanes + l + c * V::LANES, n);
+            square[c] = v.fma(v, square[c]);
+        }
+    }
+    let mut scale = [V::zero(); C];
+    for c in 0..C {
+        scale[c] = V::of(1.0).div(square[c].sqrt().add(V::of(1.0)));
+    }
+    for row in 0..rows {
+        for c in 0..C {
+            let at = row * lanes + l + c * V::LANES;
+            simd::tanh(V::get(x, at, n).mul(scale[c])).put(y, at, n);
+        }
+    }
+}
+
+#[inline(always)]
+fn reverse_strip<V: Vector, const C: usize>(
+    rows: usize,
+    lanes: usize,
+    (l, count): (usize, usize),
+    x: &[V::Real],
+    y: &[V::Real],
+    ds: &mut [V::Real],
+    accumulate: bool,
+    to: &mut [V::Real],
+) {
+    let n = if C == 1 { count } else { V::LANES };
+    let (mut square, mut dot) = ([V::of(TINY); C], [V::zero(); C]);
+    for row in 0..rows {
+        for c in 0..C {
+            let at = row * lanes + l + c * V::LANES;
+            let (v, t, d) = (V::get(x, at, n), V::get(y, at, n), V::get(ds, at, n));
+            let s = t.mul(t).fnma(d, d);
+            s.put(ds, at, n);
+            square[c] = v.fma(v, square[c]);
+            dot[c] = v.fma(s, dot[c]);
+        }
+    }
+    let (mut scale, mut pull) = ([V::zero(); C], [V::zero(); C]);
+    for c in 0..C {
+        let norm = square[c].sqrt();
+        scale[c] = V::of(1.0).div(norm.add(V::of(1.0)));
+        pull[c] = dot[c].mul(scale[c]).mul(scale[c]).div(norm);
+    }
+    for row in 0..rows {
+        for c in 0..C {
+            let at = row * lanes + l + c * V::LANES;
+            let d = V::get(ds, at, n).mul(scale[c]);
+            V::get(x, at, n).fnma(pull[c], d).put_or_add(accumulate, to, at, n);
+        }
+    }
+}
+
 dispatched! {
     fn forward(rows: usize, lanes: usize, x: &[T], y: &mut [T]) {
-        sweep!(V, lanes, |i, n| {
-            let mut square = V::of(TINY);
-            for row in 0..rows {
-                let v = V::get(x, row * lanes + i, n);
-                square = v.fma(v, square);
-            }
-            let scale = V::of(1.0).div(square.sqrt().add(V::of(1.0)));
-            for row in 0..rows {
-                simd::tanh(V::get(x, row * lanes + i, n).mul(scale)).put(y, row * lanes + i, n);
-            }
-        });
+        let mut l = 0;
+        while l + 4 * V::LANES <= lanes {
+            forward_strip::<V, 4>(rows, lanes, (l, V::LANES), x, y);
+            l += 4 * V::LANES;
+        }
+        while l < lanes {
+            forward_strip::<V, 1>(rows, lanes, (l, V::LANES.min(lanes - l)), x, y);
+            l += V::LANES;
+        }
     }
 }
 
 dispatched! {
     fn reverse(rows: usize, lanes: usize, x: &[T], y: &[T], ds: &mut [T], accumulate: bool, to: &mut [T]) {
-        sweep!(V, lanes, |i, n| {
-            let (mut square, mut dot) = (V::of(TINY), V::zero());
-            for row in 0..rows {
-                let at = row * lanes + i;
-                let (v, t, d) = (V::get(x, at, n), V::get(y, at, n), V::get(ds, at, n));
-                let s = t.mul(t).fnma(d, d);
-                s.put(ds, at, n);
-                square = v.fma(v, square);
-                dot = v.fma(s, dot);
-            }
-            let norm = square.sqrt();
-            let scale = V::of(1.0).div(norm.add(V::of(1.0)));
-            let pull = dot.mul(scale).mul(scale).div(norm);
-            for row in 0..rows {
-                let v = V::get(x, row * lanes + i, n);
-                let d = V::get(ds, row * lanes + i, n).mul(scale);
-                v.fnma(pull, d).put_or_add(accumulate, to, row * lanes + i, n);
-            }
-        });
+        let mut l = 0;
+        while l + 4 * V::LANES <= lanes {
+            reverse_strip::<V, 4>(rows, lanes, (l, V::LANES), x, y, ds, accumulate, to);
+            l += 4 * V::LANES;
+        }
+        while l < lanes {
+            reverse_strip::<V, 1>(rows, lanes, (l, V::LANES.min(lanes - l)), x, y, ds, accumulate, to);
+            l += V::LANES;
+        }
     }
 }

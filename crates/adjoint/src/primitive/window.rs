@@ -61,68 +61,91 @@ struct View {
     lanes: usize,
 }
 
-/// Where one agent looks.
-#[derive(Clone, Copy)]
-struct Look {
-    cell: isize,
-    next_cell: isize,
+/// Lanes whose windows are read together: contiguous in the output, and all inside the lattice most of the time.
+const BLOCK: usize = 16;
+
+/// Where the agents of a block of lanes look.
+struct Looks {
+    /// First lane, and how many.
+    start: usize,
+    count: usize,
+    cells: [isize; BLOCK],
     /// Position inside the cell, in cells: the weight of the next window.
-    fraction: f64,
-    sample: usize,
+    fractions: [f64; BLOCK],
 }
 
 impl View {
     #[inline(always)]
-    fn look(&self, lane: usize, xi: f64) -> Look {
+    fn looks<T: Real>(&self, xi: &[T], start: usize) -> Looks {
         let Lattice { n, density, periodic, .. } = self.lattice;
-        let n = n as isize;
-        let c = (xi * density).floor() as isize;
-        let cell = if periodic { c.rem_euclid(n) } else { c.clamp(0, n - 1) };
-        let next_cell = if periodic { cell + 1 } else { (cell + 1).min(n - 1) };
-        Look { cell, next_cell, fraction: xi * density - cell as f64, sample: lane % self.samples }
+        let mut looks =
+            Looks { start, count: BLOCK.min(self.lanes - start), cells: [0; BLOCK], fractions: [0.0; BLOCK] };
+        for j in 0..looks.count {
+            let at = xi[start + j].f64() * density;
+            let c = at.floor() as isize;
+            let cell = if periodic { c.rem_euclid(n as isize) } else { c.clamp(0, n as isize - 1) };
+            looks.cells[j] = cell;
+            looks.fractions[j] = at - cell as f64;
+        }
+        looks
     }
 
-    /// Where in a field the window around `cell` starts, if all of it lies inside the lattice: the common case, with no
-    /// decision per point.
+    /// Field index of the first point of every window, if all windows lie inside the lattice: then point k is `k * samples` further
+    /// on, with no decision per point.
     #[inline(always)]
-    fn inside(&self, cell: isize) -> Option<usize> {
-        let (width, n) = (self.lattice.width, self.lattice.n);
-        let first = cell - (width / 2) as isize;
-        (first >= 0 && first as usize + width <= n).then_some(first as usize)
+    fn inside(&self, looks: &Looks) -> Option<[usize; BLOCK]> {
+        let (half, last) =
+            ((self.lattice.width / 2) as isize, (self.lattice.n - self.lattice.width) as isize);
+        let mut firsts = [0; BLOCK];
+        let mut sample = looks.start % self.samples;
+        for j in 0..looks.count {
+            let first = looks.cells[j] - half;
+            if first < 0 || first > last {
+                return None;
+            }
+            firsts[j] = first as usize * self.samples + sample;
+            sample = if sample + 1 == self.samples { 0 } else { sample + 1 };
+        }
+        Some(firsts)
     }
 
-    /// Lattice point `k` of the window around `cell`.
+    /// Field index of point `k` of the window around `cell`, edge-replicated or wrapped.
     #[inline(always)]
-    fn point(&self, cell: isize, k: usize) -> usize {
+    fn index(&self, cell: isize, k: usize, lane: usize) -> usize {
         let j = cell + k as isize - (self.lattice.width / 2) as isize;
         let n = self.lattice.n as isize;
-        // j is less than two periods off: a window is never wider than the lattice
-        (if !self.lattice.periodic {
-            j.clamp(0, n - 1)
-        } else if j < 0 {
-            j + n
-        } else if j >= n {
-            j - n
-        } else {
-            j
-        }) as usize
+        let point = if self.lattice.periodic { j.rem_euclid(n) } else { j.clamp(0, n - 1) };
+        point as usize * self.samples + lane % self.samples
     }
 
-    /// Calls `each(k, index)` with the field index of every point of the window around `cell`.
+    /// Calls `each(y index, field index)` for all points of all windows.
     #[inline(always)]
-    fn points(&self, cell: isize, sample: usize, mut each: impl FnMut(usize, usize)) {
-        match self.inside(cell) {
-            Some(first) => {
-                for k in 0..self.lattice.width {
-                    each(k, (first + k) * self.samples + sample);
+    fn points(&self, looks: &Looks, mut each: impl FnMut(usize, usize)) {
+        if let Some(mut at) = self.inside(looks) {
+            for k in 0..self.lattice.width {
+                for j in 0..looks.count {
+                    each(k * self.lanes + looks.start + j, at[j]);
+                    at[j] += self.samples;
                 }
             }
-            None => {
-                for k in 0..self.lattice.width {
-                    each(k, self.point(cell, k) * self.samples + sample);
+        } else {
+            for k in 0..self.lattice.width {
+                for j in 0..looks.count {
+                    let lane = looks.start + j;
+                    each(k * self.lanes + lane, self.index(looks.cells[j], k, lane));
                 }
             }
         }
+    }
+
+    /// The same, one cell further on.
+    #[inline(always)]
+    fn next_points(&self, looks: &Looks, each: impl FnMut(usize, usize)) {
+        let last = self.lattice.n as isize - 1;
+        let next =
+            |cell: isize| if self.lattice.periodic { (cell + 1) % (last + 1) } else { (cell + 1).min(last) };
+        let moved = Looks { cells: looks.cells.map(next), ..*looks };
+        self.points(&moved, each);
     }
 }
 
@@ -130,7 +153,10 @@ impl<T: Real> Kernel<T> for View {
     fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut [T]) {
         let (positions, fields) = x.split_first().expect("positions come first");
         for (field, y) in fields.iter().zip(y.chunks_exact_mut(self.lattice.width * self.lanes)) {
-            forward(isa, self, positions, field, y);
+            match self.lattice.sampling {
+                Sampling::Cell => forward_cell(isa, self, positions, field, y),
+                Sampling::Linear => forward_linear(isa, self, positions, field, y),
+            }
         }
     }
 
@@ -143,7 +169,10 @@ impl<T: Real> Kernel<T> for View {
         for (f, (to, dy)) in dfields.iter_mut().zip(dy.chunks_exact(per_field)).enumerate() {
             if to.wanted() {
                 to.prepare();
-                reverse_field(isa, self, seen.x[0], dy, &mut to.data);
+                match self.lattice.sampling {
+                    Sampling::Cell => reverse_cell(isa, self, seen.x[0], dy, &mut to.data),
+                    Sampling::Linear => reverse_linear(isa, self, seen.x[0], dy, &mut to.data),
+                }
             }
             if dxi[0].wanted() && self.lattice.sampling == Sampling::Linear {
                 reverse_position(isa, self, seen.x[0], seen.x[1 + f], dy, &mut dxi[0].data);
@@ -153,48 +182,50 @@ impl<T: Real> Kernel<T> for View {
 }
 
 dispatched! {
-    fn forward(view: &View, xi: &[T], field: &[T], y: &mut [T]) {
-        let lanes = view.lanes;
-        for lane in 0..lanes {
-            let look = view.look(lane, xi[lane].f64());
-            view.points(look.cell, look.sample, |k, at| y[k * lanes + lane] = field[at]);
-            if view.lattice.sampling == Sampling::Linear {
-                let a = T::of(look.fraction);
-                view.points(look.next_cell, look.sample, |k, at| {
-                    let here = y[k * lanes + lane];
-                    y[k * lanes + lane] = (T::of(1.0) - a) * here + a * field[at];
-                });
-            }
+    fn forward_cell(view: &View, xi: &[T], field: &[T], y: &mut [T]) {
+        for start in (0..view.lanes).step_by(BLOCK) {
+            view.points(&view.looks(xi, start), |i, at| y[i] = field[at]);
         }
     }
 }
 
 dispatched! {
-    fn reverse_field(view: &View, xi: &[T], dy: &[T], to: &mut [T]) {
-        let lanes = view.lanes;
-        for lane in 0..lanes {
-            let look = view.look(lane, xi[lane].f64());
-            match view.lattice.sampling {
-                Sampling::Cell => view.points(look.cell, look.sample, |k, at| to[at] += dy[k * lanes + lane]),
-                Sampling::Linear => {
-                    let a = T::of(look.fraction);
-                    view.points(look.cell, look.sample, |k, at| to[at] += (T::of(1.0) - a) * dy[k * lanes + lane]);
-                    view.points(look.next_cell, look.sample, |k, at| to[at] += a * dy[k * lanes + lane]);
-                }
-            }
+    fn reverse_cell(view: &View, xi: &[T], dy: &[T], to: &mut [T]) {
+        for start in (0..view.lanes).step_by(BLOCK) {
+            view.points(&view.looks(xi, start), |i, at| to[at] += dy[i]);
+        }
+    }
+}
+
+dispatched! {
+    fn forward_linear(view: &View, xi: &[T], field: &[T], y: &mut [T]) {
+        for start in (0..view.lanes).step_by(BLOCK) {
+            let looks = view.looks(xi, start);
+            let weight = |i: usize| T::of(looks.fractions[i % view.lanes - start]);
+            view.points(&looks, |i, at| y[i] = (T::of(1.0) - weight(i)) * field[at]);
+            view.next_points(&looks, |i, at| y[i] += weight(i) * field[at]);
+        }
+    }
+}
+
+dispatched! {
+    fn reverse_linear(view: &View, xi: &[T], dy: &[T], to: &mut [T]) {
+        for start in (0..view.lanes).step_by(BLOCK) {
+            let looks = view.looks(xi, start);
+            let weight = |i: usize| T::of(looks.fractions[i % view.lanes - start]);
+            view.points(&looks, |i, at| to[at] += (T::of(1.0) - weight(i)) * dy[i]);
+            view.next_points(&looks, |i, at| to[at] += weight(i) * dy[i]);
         }
     }
 }
 
 dispatched! {
     fn reverse_position(view: &View, xi: &[T], field: &[T], dy: &[T], to: &mut [T]) {
-        let lanes = view.lanes;
-        for lane in 0..lanes {
-            let look = view.look(lane, xi[lane].f64());
-            let mut slope = T::default();
-            view.points(look.next_cell, look.sample, |k, at| slope += dy[k * lanes + lane] * field[at]);
-            view.points(look.cell, look.sample, |k, at| slope = slope - dy[k * lanes + lane] * field[at]);
-            to[lane] += T::of(view.lattice.density) * slope;
+        let density = T::of(view.lattice.density);
+        for start in (0..view.lanes).step_by(BLOCK) {
+            let looks = view.looks(xi, start);
+            view.next_points(&looks, |i, at| to[i % view.lanes] += density * dy[i] * field[at]);
+            view.points(&looks, |i, at| to[i % view.lanes] += -(density * dy[i] * field[at]));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Elementary functions on vectors: range reduction, then a Taylor polynomial long enough for the precision.
 
 use super::vector::Vector;
-use std::f64::consts::{FRAC_1_PI, LOG2_E};
+use std::f64::consts::{FRAC_1_PI, LN_2, LOG2_E};
 
 /// 1/n!
 const fn inverse_factorial(n: usize) -> f64 {
@@ -23,6 +23,35 @@ const INVERSE_FACTORIAL: [f64; 24] = {
     }
     c
 };
+
+/// `ln(2)^n / n!`, the Taylor coefficients of `2^r`.
+const POWER_OF_TWO: [f64; 14] = {
+    let mut c = [1.0; 14];
+    let mut n = 1;
+    while n < 14 {
+        c[n] = c[n - 1] * LN_2 / n as f64;
+        n += 1;
+    }
+    c
+};
+
+/// `2^x` for x <= 0; arguments below the precision's floor give exactly 0. Shorter than [`exp`], since x minus its nearest integer
+/// is exact.
+#[inline(always)]
+pub(crate) fn exp2_negative<V: Vector>(x: V) -> V {
+    let floor = V::of(<V::Real as super::sealed::Lanes>::EXP_FLOOR * LOG2_E);
+    let clipped = x.max(floor);
+    let n = clipped.round();
+    let r = clipped.sub(n);
+    let degree = <V::Real as super::sealed::Lanes>::EXP_DEGREE;
+    let mut p = V::of(POWER_OF_TWO[degree]);
+    let mut k = degree;
+    while k >= 1 {
+        k -= 1;
+        p = p.fma(r, V::of(POWER_OF_TWO[k]));
+    }
+    V::select_lt(x, floor, V::zero(), p.scale2(n))
+}
 
 /// Splits `x = n ln 2 + r`; returns n and `(e^r - 1)`.
 #[inline(always)]
@@ -140,6 +169,7 @@ mod tests {
                     0 => tanh(v),
                     1 => exp(v),
                     2 => sin(v),
+                    4 => exp2_negative(v),
                     _ => cos(v),
                 }
                 .put(y, i, n);
@@ -162,6 +192,17 @@ mod tests {
         (absolute, relative)
     }
 
+    /// Largest relative error of `exp2_negative` on [-60, 0].
+    fn run_negative(isa: Isa, single: bool, exact: fn(f64) -> f64) -> f64 {
+        fn errors<T: Real>(isa: Isa, exact: fn(f64) -> f64) -> f64 {
+            let x: Vec<T> = (0..10_000).map(|i| T::of(-60.0 * i as f64 / 10_000.0)).collect();
+            let mut y = vec![T::default(); x.len()];
+            apply(isa, 4, &x, &mut y);
+            x.iter().zip(&y).map(|(x, y)| (y.f64() / exact(x.f64()) - 1.0).abs()).fold(0.0, f64::max)
+        }
+        if single { errors::<f32>(isa, exact) } else { errors::<f64>(isa, exact) }
+    }
+
     #[test]
     fn functions_are_accurate_to_rounding() {
         for isa in Isa::available() {
@@ -175,6 +216,8 @@ mod tests {
                 };
                 assert!(run(0, 12.0, f64::tanh).1 < 6.0 * eps, "tanh {isa:?} {eps:e}");
                 assert!(run(1, 60.0, f64::exp).1 < 4.0 * eps, "exp {isa:?} {eps:e}");
+                let of_negative = |x: f64| (-x.abs()).exp2();
+                assert!(run_negative(isa, f32_like, of_negative) < 4.0 * eps, "exp2 {isa:?} {eps:e}");
                 assert!(run(2, 100.0, f64::sin).0 < 4.0 * eps, "sin {isa:?} {eps:e}");
                 assert!(run(3, 100.0, f64::cos).0 < 4.0 * eps, "cos {isa:?} {eps:e}");
             }

@@ -11,7 +11,7 @@ mod vector;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-pub(crate) use math::{cos, exp, sin, tanh};
+pub(crate) use math::{cos, exp, exp2_negative, sin, tanh};
 pub(crate) use vector::Vector;
 
 use crate::primitive::{Io, Kernel, Primitive};

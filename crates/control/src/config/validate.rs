@@ -2,7 +2,6 @@
 
 use std::fmt::Debug;
 
-use super::choices::Decay;
 use super::error::ConfigError;
 use super::{Config, Loss};
 
@@ -151,20 +150,7 @@ fn train(config: &Config) -> Result<(), ConfigError> {
     non_negative("train.lr_start", train.lr_start)?;
     non_negative("train.lr_end", train.lr_end)?;
     positive("train.clip", train.clip)?;
-    at_least("train.checkpoint_every", train.checkpoint_every, 1)?;
-    match train.schedule {
-        Decay::Exponential => require(train.warmup == 0, "train.warmup", train.warmup, || {
-            "0 for the exponential schedule; set train.schedule to \"cosine\" for a warm-up".to_string()
-        }),
-        Decay::Cosine => {
-            require(train.warmup < train.updates, "train.warmup", train.warmup, || {
-                format!("below {} (train.updates)", train.updates)
-            })?;
-            let at_most_lr = || format!("from 0 to {:?} (train.lr)", train.lr);
-            require(train.lr_start <= train.lr, "train.lr_start", train.lr_start, at_most_lr)?;
-            require(train.lr_end <= train.lr, "train.lr_end", train.lr_end, at_most_lr)
-        }
-    }
+    at_least("train.checkpoint_every", train.checkpoint_every, 1)
 }
 
 fn at_least(key: &str, value: usize, least: usize) -> Result<(), ConfigError> {

@@ -1,0 +1,194 @@
+//! The arguments of every command, with their help.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Learn one small policy that controls a field, and run it with any number of actuators.
+#[derive(Parser)]
+#[command(
+    version,
+    max_term_width = 110,
+    after_help = "Examples:
+  cinoc train fkpp1d                      train a policy, evaluate it, write runs/fkpp1d-0/report.md
+  cinoc eval runs/fkpp1d-0 --agents 60    the same policy with three times as many agents
+  cinoc tasks heat1d                      every setting of a task, with its meaning"
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// List the tasks, or show every setting of one.
+    Tasks(Tasks),
+    /// Train a policy through the physics, evaluate it, write a report with figures.
+    Train(Train),
+    /// Evaluate a policy on cases it has never seen.
+    Eval(Eval),
+    /// Time a task on this machine.
+    Bench(Bench),
+    /// Compare gradients with central differences in double precision.
+    CheckGradients(CheckGradients),
+    /// Recompute golden files in double precision.
+    Verify(Verify),
+    /// Write report and figures of a run or a policy again.
+    Plot(Plot),
+}
+
+#[derive(Args)]
+pub struct Tasks {
+    /// Show the settings of this task as TOML.
+    pub task: Option<String>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  cinoc train heat1d --seed 1 --out runs/my-heat
+  cinoc train fkpp1d --set noise.sensor=0.01 --set train.updates=1000
+  cinoc train ks1d -c my.toml --threads 2
+  cinoc train fkpp1d --out runs/fkpp1d-0 --resume")]
+pub struct Train {
+    /// Task, see `cinoc tasks`.
+    pub task: String,
+    /// TOML file that overrides the task's settings.
+    #[arg(short, long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Override one setting, such as train.lr=0.001; may be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// Seed of every random number of the run (setting train.seed).
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Threads; the result does not depend on it.
+    #[arg(long, value_parser = at_least_one)]
+    pub threads: Option<usize>,
+    /// Updates of the parameters (setting train.updates).
+    #[arg(long)]
+    pub updates: Option<usize>,
+    /// Run directory [default: runs/TASK-SEED].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Go on with an interrupted run: same command, plus this.
+    #[arg(long)]
+    pub resume: bool,
+    /// Print the evaluation as one JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A policy and the circumstances it is used under.
+#[derive(Args)]
+pub struct Subject {
+    /// Run directory or policy file.
+    pub policy: PathBuf,
+    /// Number of agents (setting agents).
+    #[arg(long, value_name = "M")]
+    pub agents: Option<usize>,
+    /// Number of fresh cases, `paper` for the published ones, or a safetensors file with z0, zt and optionally xi0.
+    #[arg(long, value_name = "N|paper|FILE", default_value = "100")]
+    pub cases: String,
+    /// Override one setting; may be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// Let a share of the agents fail from a control step on, such as 0.3@100.
+    #[arg(long, value_name = "SHARE@STEP")]
+    pub fail: Option<String>,
+    /// Threads; the result does not depend on it.
+    #[arg(long, value_parser = at_least_one)]
+    pub threads: Option<usize>,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  cinoc eval runs/fkpp1d-0 --cases paper
+  cinoc eval policies/heat1d.safetensors --agents 16 --json
+  cinoc eval policies/ks1d.safetensors --fail 0.25@0
+  cinoc eval policies/fkpp1d.safetensors --set grid.n=199 --set noise.sensor=0.05")]
+pub struct Eval {
+    #[command(flatten)]
+    pub subject: Subject,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  cinoc plot runs/fkpp1d-0
+  cinoc plot policies/ks1d.safetensors --agents 16 --out /tmp/ks1d-16")]
+pub struct Plot {
+    #[command(flatten)]
+    pub subject: Subject,
+    /// Folder for report.md and figures [default: the run directory, or the policy's name].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Args)]
+#[command(after_help = "Example:
+  cinoc bench fkpp1d --threads 2 --json")]
+pub struct Bench {
+    /// Task, see `cinoc tasks`.
+    pub task: String,
+    /// Cases per update (setting train.batch).
+    #[arg(long)]
+    pub batch: Option<usize>,
+    /// Number of agents (setting agents).
+    #[arg(long)]
+    pub agents: Option<usize>,
+    /// Threads.
+    #[arg(long, value_parser = at_least_one)]
+    pub threads: Option<usize>,
+    /// Precision.
+    #[arg(long, value_enum, default_value = "f32")]
+    pub dtype: Precision,
+    /// Timed updates; the median counts.
+    #[arg(long, default_value = "10", value_parser = at_least_one)]
+    pub repeat: usize,
+    /// Override one setting; may be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Precision {
+    F32,
+    F64,
+}
+
+#[derive(Args)]
+pub struct CheckGradients {
+    /// Task, see `cinoc tasks`.
+    pub task: String,
+    /// Override one setting; may be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct Verify {
+    /// Golden files.
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Print one JSON object per file.
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("must be at least 1".to_string()),
+        Ok(n) => Ok(n),
+        Err(_) => Err("must be a whole number".to_string()),
+    }
+}

@@ -1,0 +1,33 @@
+//! `cinoc bench`: how fast a task runs here.
+
+use crate::arguments::{Bench, Precision};
+use crate::failure::Failure;
+use crate::terminal::table;
+use control::Config;
+use learn::bench::bench;
+
+pub fn run(request: &Bench) -> Result<(), Failure> {
+    let mut sets = request.sets.clone();
+    sets.extend(request.batch.map(|batch| format!("train.batch={batch}")));
+    sets.extend(request.agents.map(|agents| format!("agents={agents}")));
+    let config = Config::resolve(&request.task, None, &sets)?;
+    let threads = super::threads(request.threads);
+    let times = match request.dtype {
+        Precision::F32 => bench::<f32>(&config, threads, request.repeat),
+        Precision::F64 => bench::<f64>(&config, threads, request.repeat),
+    };
+    if request.json {
+        return super::print_json(&times);
+    }
+    let row = |name: &str, value: String| vec![name.to_string(), value];
+    table(&[
+        row("what", format!("{} ({}, {} threads)", times.task, times.dtype, times.threads)),
+        row("training update", format!("{:.2} ms", 1e3 * times.update_s)),
+        row("rollouts alone", format!("{:.2} ms", 1e3 * times.forward_s)),
+        row("one decision, median", format!("{:.1} us", times.decision_us_p50)),
+        row("one decision, 99 %", format!("{:.1} us", times.decision_us_p99)),
+        row("peak memory", format!("{:.0} MB", times.peak_rss_mb)),
+        row("arithmetic", format!("{:.1} Gflop/s, {:.0} % of peak", times.gflops, 100.0 * times.peak_share)),
+    ]);
+    Ok(())
+}

@@ -1,0 +1,36 @@
+//! `cinoc eval`: how well a policy controls cases it has never seen.
+
+use super::subject::resolve;
+use crate::arguments::Eval;
+use crate::failure::Failure;
+use crate::terminal::{number, table};
+use learn::evaluate::{Evaluation, Spread, evaluate, roll_out};
+
+pub fn run(request: &Eval) -> Result<(), Failure> {
+    let subject = resolve(&request.subject)?;
+    let rollouts = roll_out(&subject.config, &subject.policy.params, &subject.cases, subject.threads)?;
+    let evaluation = evaluate(&subject.config, &rollouts);
+    if request.json { super::print_json(&evaluation) } else { show(&evaluation, &subject.cases_label) }
+}
+
+/// Prints an evaluation as a table.
+pub fn show(evaluation: &Evaluation, cases: &str) -> Result<(), Failure> {
+    println!("{} with {} agents, {cases}", evaluation.task, evaluation.agents);
+    let row = |name: &str, spread: &Spread, free: &Spread| {
+        let cells = [spread.mean, spread.std, free.mean, free.std].map(number);
+        let paper = format!("{} ± {}", number(spread.mean), number(2.0 * spread.std));
+        [vec![name.to_string()], cells.to_vec(), vec![paper]].concat()
+    };
+    let (with, without) = (&evaluation.controlled, &evaluation.uncontrolled);
+    let heading =
+        ["mean (z - z*)²", "controlled", "std", "uncontrolled", "std", "controlled ± 2 std (paper's form)"];
+    table(&[
+        heading.map(String::from).to_vec(),
+        row("at the last step", &with.last, &without.last),
+        row("mean over time", &with.time_mean, &without.time_mean),
+    ]);
+    let effort = &evaluation.effort;
+    println!("effort: mean u² {}, sum over agents {}", number(effort.mean_u2), number(effort.sum_u2));
+    println!("{:.2} s", evaluation.seconds);
+    Ok(())
+}

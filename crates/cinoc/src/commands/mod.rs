@@ -1,0 +1,25 @@
+//! The commands, one file each, and what several of them share.
+
+pub mod bench;
+pub mod check_gradients;
+pub mod eval;
+pub mod plot;
+pub mod subject;
+pub mod tasks;
+pub mod train;
+pub mod verify;
+
+use crate::failure::Failure;
+use serde_json::Value;
+
+/// Threads to use: what was asked for, or all there are.
+fn threads(asked: Option<usize>) -> usize {
+    asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+/// Prints one JSON object.
+fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
+    let value: Value = serde_json::to_value(value).map_err(|error| Failure::Run(error.to_string()))?;
+    println!("{value}");
+    Ok(())
+}

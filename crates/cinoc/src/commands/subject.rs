@@ -1,0 +1,103 @@
+//! A policy under given circumstances: which file, how many agents, which cases, what fails.
+
+use crate::arguments::Subject;
+use crate::failure::Failure;
+use crate::terminal::progress;
+use adjoint::Threads;
+use control::{Cases, Config, Pool};
+use learn::cases_file::read_cases;
+use learn::policy_file::PolicyFile;
+use learn::pool::{cache_folder, cached};
+use learn::run::POLICY;
+use std::path::{Path, PathBuf};
+
+/// Seed of held-out cases: the same for every policy, so that policies are compared on the same cases.
+const HELD_OUT_SEED: u64 = 0;
+
+/// A policy with its circumstances resolved.
+pub struct Resolved {
+    /// The file it was read from.
+    pub path: PathBuf,
+    /// As it was trained.
+    pub policy: PolicyFile,
+    /// As it is to be used.
+    pub config: Config,
+    pub cases: Cases,
+    /// What the cases are, in words.
+    pub cases_label: String,
+    pub threads: usize,
+}
+
+pub fn resolve(subject: &Subject) -> Result<Resolved, Failure> {
+    let path = policy_path(&subject.policy)?;
+    let policy = PolicyFile::read(&path)?;
+    let config = circumstances(subject, &policy.config)?;
+    let threads = super::threads(subject.threads);
+    let (cases, cases_label) = load_cases(&subject.cases, &config, threads)?;
+    Ok(Resolved { path, policy, config, cases, cases_label, threads })
+}
+
+/// The policy file of a run directory, or the file itself.
+fn policy_path(given: &Path) -> Result<PathBuf, Failure> {
+    if !given.is_dir() {
+        return Ok(given.to_path_buf());
+    }
+    let path = given.join(POLICY);
+    if path.exists() {
+        return Ok(path);
+    }
+    let folder = given.display();
+    Err(Failure::Request(if given.join("config.toml").exists() {
+        format!("the run in {folder} is not finished; continue it with --resume")
+    } else {
+        format!("{folder} holds no run: there is no {POLICY} in it")
+    }))
+}
+
+fn circumstances(subject: &Subject, trained: &Config) -> Result<Config, Failure> {
+    let mut sets = subject.sets.clone();
+    sets.extend(subject.agents.map(|agents| format!("agents={agents}")));
+    if let Some(fail) = &subject.fail {
+        let bad = || Failure::Request(format!("--fail {fail}: must be SHARE@STEP, such as 0.3@100"));
+        let (share, step) = fail.split_once('@').ok_or_else(bad)?;
+        let (share, step): (f64, usize) =
+            (share.parse().map_err(|_| bad())?, step.parse().map_err(|_| bad())?);
+        sets.extend([format!("failure.share={share:?}"), format!("failure.step={step}")]);
+    }
+    let config = trained.with_sets(&sets)?;
+    let network = |config: &Config| (config.policy.clone(), config.observe.points);
+    if network(&config) != network(trained) {
+        return Err(Failure::Request(
+            "the network of a trained policy is fixed: policy.* and observe.points cannot be set; train another one".into(),
+        ));
+    }
+    Ok(config)
+}
+
+/// Cases by number, by file, or the published ones.
+pub fn load_cases(what: &str, config: &Config, threads: usize) -> Result<(Cases, String), Failure> {
+    if what == "paper" {
+        let cases = Cases::paper(config)?;
+        let label = format!("the paper's {} cases", cases.count);
+        return Ok((cases, label));
+    }
+    match what.parse::<usize>() {
+        Ok(0) => Err(Failure::Request("--cases 0: must be at least 1".to_string())),
+        Ok(count) => {
+            let bar = progress("drawing cases", count);
+            let told = |done: usize, _: usize| bar.set_position(done as u64);
+            let pool = Threads::new(threads);
+            let folder = cache_folder();
+            let cases = cached(config, HELD_OUT_SEED, Pool::HeldOut, count, &pool, folder.as_deref(), &told);
+            bar.finish_and_clear();
+            Ok((cases, format!("{count} held-out cases")))
+        }
+        Err(_) => {
+            let path = Path::new(what);
+            let cases = read_cases(path, config)?;
+            let name = path.file_name().map_or(what.into(), |name| name.to_string_lossy());
+            let label = format!("{} cases of {name}", cases.count);
+            Ok((cases, label))
+        }
+    }
+}

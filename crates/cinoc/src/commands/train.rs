@@ -1,0 +1,111 @@
+//! `cinoc train`: draw the pool, train, evaluate, report.
+
+use super::eval::show;
+use super::subject::load_cases;
+use crate::arguments::Train;
+use crate::failure::Failure;
+use crate::terminal::{number, paint, progress};
+use adjoint::Threads;
+use control::{Cases, Config, Pool};
+use lab::report::write_report;
+use learn::evaluate::{evaluate, roll_out};
+use learn::policy_file::PolicyFile;
+use learn::pool::{cache_folder, cached};
+use learn::run::{Ended, METRICS, Run, RunError};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+pub fn run(request: &Train) -> Result<(), Failure> {
+    let config = config(request)?;
+    let folder = request.out.clone().unwrap_or_else(|| default_folder(&config));
+    let run = open(&folder, &config, request.resume)?;
+    let threads = super::threads(request.threads);
+    match train(run, &config, threads)? {
+        Ended::Stopped(done) => Err(Failure::Interrupted(format!(
+            "after {done} of {} updates; go on with the same command and --resume",
+            config.train.updates
+        ))),
+        Ended::Finished(path) => report(&path, &folder, threads, request.json),
+    }
+}
+
+fn config(request: &Train) -> Result<Config, Failure> {
+    let file = match &request.config {
+        Some(path) => Some(std::fs::read_to_string(path).map_err(|error| {
+            Failure::Request(format!("cannot read {}: {error}; check the path", path.display()))
+        })?),
+        None => None,
+    };
+    let mut sets = request.sets.clone();
+    sets.extend(request.seed.map(|seed| format!("train.seed={seed}")));
+    sets.extend(request.updates.map(|updates| format!("train.updates={updates}")));
+    let in_file = |error: control::config::ConfigError| match &request.config {
+        Some(path) => Failure::Request(format!("{error} (with settings of {})", path.display())),
+        None => error.into(),
+    };
+    Config::resolve(&request.task, file.as_deref(), &sets).map_err(in_file)
+}
+
+fn default_folder(config: &Config) -> PathBuf {
+    Path::new("runs").join(format!("{}-{}", config.task, config.train.seed))
+}
+
+/// A directory that cannot be made is a wrong request; a file that cannot be written later is a failed run.
+fn open(folder: &Path, config: &Config, resume: bool) -> Result<Run, Failure> {
+    let run = if resume { Run::resume(folder, config) } else { Run::create(folder, config) };
+    run.map_err(|error| match error {
+        RunError::File(error) => Failure::Request(error.to_string()),
+        error => error.into(),
+    })
+}
+
+fn draw_pool(config: &Config, threads: usize) -> Cases {
+    let bar = progress("drawing cases", config.data.pool);
+    let told = |done: usize, _: usize| bar.set_position(done as u64);
+    let (pool, folder) = (Threads::new(threads), cache_folder());
+    let (seed, count) = (config.train.seed, config.data.pool);
+    let cases = cached(config, seed, Pool::Training, count, &pool, folder.as_deref(), &told);
+    bar.finish_and_clear();
+    cases
+}
+
+fn train(run: Run, config: &Config, threads: usize) -> Result<Ended, Failure> {
+    let pool = draw_pool(config, threads);
+    let stop = Arc::new(AtomicBool::new(false));
+    let asked = stop.clone();
+    let handler = ctrlc::set_handler(move || {
+        if asked.swap(true, Ordering::SeqCst) {
+            std::process::exit(130); // asked twice: do not wait for the update to end
+        }
+    });
+    if let Err(error) = handler {
+        eprintln!("{} Ctrl-C will not save a checkpoint: {error}", paint("warning:", "1;33"));
+    }
+    let bar = progress(&format!("training {}", config.task), config.train.updates);
+    let watch = |update: &learn::train::Update| {
+        bar.set_position(update.update as u64);
+        bar.set_message(format!("loss {}", number(update.loss)));
+    };
+    let ended = run.train(pool, threads, watch, || !stop.load(Ordering::SeqCst));
+    bar.finish_and_clear();
+    Ok(ended?)
+}
+
+fn report(path: &Path, folder: &Path, threads: usize, json: bool) -> Result<(), Failure> {
+    let policy = PolicyFile::read(path)?;
+    // the published cases where there are some, to compare like with like
+    let what = if Cases::paper(&policy.config).is_ok() { "paper" } else { "100" };
+    let (cases, label) = load_cases(what, &policy.config, threads)?;
+    let rollouts = roll_out(&policy.config, &policy.params, &cases, threads)?;
+    let evaluation = evaluate(&policy.config, &rollouts);
+    let metrics = folder.join(METRICS);
+    let written = write_report(folder, &policy, &evaluation, &rollouts, &cases, &label, Some(&metrics))
+        .map_err(|error| Failure::Run(error.to_string()))?;
+    if json {
+        return super::print_json(&evaluation);
+    }
+    show(&evaluation, &label)?;
+    println!("policy: {}\nreport: {}", path.display(), written.display());
+    Ok(())
+}

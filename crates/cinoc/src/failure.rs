@@ -1,0 +1,67 @@
+//! How a command can end badly.
+
+use crate::terminal::paint;
+use control::config::ConfigError;
+use control::data::PaperCasesError;
+use learn::evaluate::DivergedRollout;
+use learn::policy_file::PolicyError;
+use learn::run::RunError;
+use std::process::ExitCode;
+
+/// Why a command did not do what was asked.
+#[derive(Debug)]
+pub enum Failure {
+    /// The request was wrong; nothing was changed.
+    Request(String),
+    /// The request was fine, the run failed.
+    Run(String),
+    /// The user stopped it; the message says how to go on.
+    Interrupted(String),
+}
+
+impl Failure {
+    /// Says what happened, in one line.
+    pub fn report(&self) {
+        match self {
+            Failure::Request(message) | Failure::Run(message) => {
+                eprintln!("{} {message}", paint("error:", "1;31"))
+            }
+            Failure::Interrupted(message) => eprintln!("{} {message}", paint("stopped:", "1;33")),
+        }
+    }
+
+    /// The promise of the command line.
+    pub fn exit_code(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Failure::Run(_) => 1,
+            Failure::Request(_) => 2,
+            Failure::Interrupted(_) => 130,
+        })
+    }
+}
+
+macro_rules! request {
+    ($($error:ty),*) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Failure {
+                Failure::Request(error.to_string())
+            }
+        })*
+    };
+}
+request!(ConfigError, PaperCasesError, PolicyError);
+
+impl From<DivergedRollout> for Failure {
+    fn from(error: DivergedRollout) -> Failure {
+        Failure::Run(error.to_string())
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Failure {
+        match error {
+            RunError::Diverged(_) | RunError::File(_) => Failure::Run(error.to_string()),
+            _ => Failure::Request(error.to_string()),
+        }
+    }
+}
