@@ -221,6 +221,21 @@ impl<T: Real> Trajectories<T> {
         None
     }
 
+    /// Largest finite value of the field, and where it was reached.
+    pub fn largest(&self) -> BlowUp {
+        let z = self.record("z").expect("every loop records its field");
+        let size = z.len() / (self.samples * self.steps);
+        let mut found = BlowUp { case: 0, step: 1, largest: 0.0 };
+        for (i, z) in z.iter().enumerate().filter(|(_, z)| z.is_finite()) {
+            if z.f64().abs() > found.largest {
+                let step = i / size;
+                found =
+                    BlowUp { case: step / self.steps, step: step % self.steps + 1, largest: z.f64().abs() };
+            }
+        }
+        found
+    }
+
     /// A loss term, without its weight, per case.
     pub fn term(&self, name: &str) -> Option<&[f64]> {
         let index = self.terms.iter().position(|term| term.name == name)?;

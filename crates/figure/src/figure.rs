@@ -8,11 +8,14 @@ use crate::draw::geometry::{Rect, Size};
 use crate::draw::style::{FIGURE_TITLE_TEXT, line_height};
 use crate::draw::{raster, svg};
 use crate::layout::Grid;
+use crate::lines::{Entry, draw_rows, rows_height};
 use crate::panel::Draw;
 use crate::{FigureError, Panel};
 
 /// Free room along the border of the page.
 const BORDER: f64 = 8.0;
+/// Between the panels and a legend they share.
+const LEGEND_GAP: f64 = 4.0;
 
 /// A grid of panels on a white page. The same figure always gives the same bytes.
 ///
@@ -134,11 +137,12 @@ impl Figure {
     fn drawing(&self) -> Drawing {
         let mut drawing = Drawing::default();
         let heading = self.draw_title(&mut drawing);
+        let footing = self.draw_shared_legend(&mut drawing);
         let area = Rect {
             x: BORDER,
             y: BORDER + heading,
             width: self.size.width - 2.0 * BORDER,
-            height: self.size.height - 2.0 * BORDER - heading,
+            height: self.size.height - 2.0 * BORDER - heading - footing,
         };
         let grid = Grid { area, widths: &self.widths, heights: &self.heights };
         let cells: Vec<(usize, usize)> = self.panels.iter().map(|(cell, _)| *cell).collect();
@@ -158,6 +162,27 @@ impl Figure {
         let baseline = BORDER + 0.8 * FIGURE_TITLE_TEXT;
         drawing.text(&self.title, (self.size.width / 2.0, baseline), size, Anchor::Middle);
         line_height(FIGURE_TITLE_TEXT) + 4.0
+    }
+
+    /// Draws the legend that charts share, each label once, and returns the height it takes.
+    fn draw_shared_legend(&self, drawing: &mut Drawing) -> f64 {
+        let mut entries: Vec<Entry> = Vec::new();
+        for (_, panel) in &self.panels {
+            let Panel::Lines(lines) = panel else { continue };
+            for entry in lines.shared_entries() {
+                if entries.iter().all(|known| known.label != entry.label) {
+                    entries.push(entry);
+                }
+            }
+        }
+        if entries.is_empty() {
+            return 0.0;
+        }
+        let width = self.size.width - 2.0 * BORDER;
+        let height = rows_height(&entries, width);
+        let below = Rect { x: BORDER, y: self.size.height - BORDER - height, width, height };
+        draw_rows(drawing, &entries, below, below.y);
+        height + LEGEND_GAP
     }
 }
 

@@ -101,6 +101,20 @@ fn curves_are_cut_at_the_limits() {
 }
 
 #[test]
+fn axis_marks_stand_on_the_axis() {
+    let dark = |marks: &[f64]| {
+        let lines = Lines::new().x_limits(0.0, 1.0).y_limits(0.0, 1.0).axis_marks(marks);
+        Pixels::of(&Figure::new(1, 1).size(200.0, 150.0).panel(0, 0, lines), 2.0).find(is_dark)
+    };
+    let without = dark(&[]);
+    assert_eq!(dark(&[f64::NAN, 2.0]), without);
+    let marks: Vec<_> = dark(&[0.5]).into_iter().filter(|pixel| !without.contains(pixel)).collect();
+    let axis = without.iter().filter(|pixel| pixel.0 == 300).map(|pixel| pixel.1).max().unwrap();
+    assert!(marks.len() > 20, "only {} dark pixels", marks.len());
+    assert!(marks.iter().all(|&(x, y)| (150..280).contains(&x) && y < axis && y + 16 > axis), "{marks:?}");
+}
+
+#[test]
 fn the_same_figure_gives_the_same_bytes() {
     let figure = || {
         let map = Map::new(&[0.1, 0.7, 0.3, 0.4], 2, 2).colour_bar("z").path(&[0.0, 2.0], &[0.0, 2.0]);

@@ -127,3 +127,22 @@ fn a_crowded_legend_moves_below_the_chart() {
 fn a_panel_outside_the_grid_is_a_mistake() {
     let _ = Figure::new(1, 2).panel(0, 2, Lines::new());
 }
+
+#[test]
+fn a_shared_legend_names_every_series_once() {
+    let chart = |labels: &[&str]| {
+        let series = labels.iter().map(|label| Series::new(*label, &[0.0, 1.0], &[0.0, 1.0]));
+        series.fold(Lines::new().legend(Legend::Shared), Lines::series)
+    };
+    let figure =
+        Figure::new(2, 1).panel(0, 0, chart(&["first", "second"])).panel(1, 0, chart(&["second", "third"]));
+    let svg = figure.to_svg();
+    let document = Document::parse(&svg).unwrap();
+    for label in ["first", "second", "third"] {
+        let found: Vec<Node> =
+            elements(&document, "text").filter(|node| node.text() == Some(label)).collect();
+        assert_eq!(found.len(), 1, "{label}");
+        let y: f64 = found[0].attribute("y").unwrap().parse().unwrap();
+        assert!((340.0..360.0).contains(&y), "{label} at {y}, not at the foot of the page");
+    }
+}

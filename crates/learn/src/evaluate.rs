@@ -84,7 +84,8 @@ pub struct Rollouts {
     pub seconds: f64,
 }
 
-/// Runs cases with and without control, from number `first` on as far as noise is concerned.
+/// Runs cases with and without control. Noise and failures are the same for every policy, so that policies are compared
+/// under the same circumstances.
 pub fn roll_out(
     config: &Config,
     params: &[f32],
@@ -94,7 +95,7 @@ pub fn roll_out(
     let start = Instant::now();
     let threads = Threads::new(threads);
     let all: Vec<usize> = (0..cases.count).collect();
-    let disturbance = Disturbance::evaluation(config.train.seed, 0);
+    let disturbance = Disturbance::evaluation(0, 0);
     let run = |closed_loop: ClosedLoop<f32>, params: &[f32]| {
         let batch = closed_loop.batch(cases, &all, disturbance);
         let trajectories = closed_loop.forward(params, &batch, &threads);

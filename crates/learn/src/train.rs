@@ -6,6 +6,7 @@ use adjoint::{Real, Strategy, Threads};
 use control::config::Decay;
 use control::policy::initial_params;
 use control::random::{Purpose, stream};
+use control::rollout::BlowUp;
 use control::{Cases, ClosedLoop, Config, Disturbance};
 use rand::Rng;
 use thiserror::Error;
@@ -140,7 +141,13 @@ impl Trainer {
             let trajectories = self.closed_loop.forward(&self.params, &batch, &self.threads);
             let what = match trajectories.blow_up() {
                 Some(blow_up) => format!("the field {blow_up}"),
-                None => format!("the loss is {} and the gradient's norm {norm}", gradient.loss),
+                None => {
+                    let BlowUp { case, step, largest } = trajectories.largest();
+                    let loss = gradient.loss;
+                    format!(
+                        "the loss is {loss}, the gradient's norm {norm} (largest field value {largest:.3e}, at step {step} of case {case})"
+                    )
+                }
             };
             return Err(Diverged { task: config.task.clone(), update: done + 1, what });
         }

@@ -25,7 +25,12 @@ pub(crate) struct Frame {
 impl Frame {
     /// The page position of a data point, if it has one.
     pub fn point(&self, x: f64, y: f64) -> Option<Point> {
-        Some((self.plot.x + self.x.fraction(x)? * self.plot.width, self.height(y)?))
+        Some((self.across(x)?, self.height(y)?))
+    }
+
+    /// The page position of a value on the x axis, if it has one.
+    pub fn across(&self, x: f64) -> Option<f64> {
+        Some(self.plot.x + self.x.fraction(x)? * self.plot.width)
     }
 
     /// The page height of a value on the y axis, if it has one.
@@ -84,11 +89,8 @@ impl Frame {
     pub fn draw_grid(&self, drawing: &mut Drawing) {
         let grid = Stroke::straight(GRID, GRID_WIDTH);
         let Rect { x: left, y: top, .. } = self.plot;
-        for (value, _) in &self.x.ticks.major {
-            if let Some(fraction) = self.x.fraction(*value) {
-                let x = left + fraction * self.plot.width;
-                drawing.line((x, top), (x, self.plot.bottom()), grid);
-            }
+        for x in self.x.ticks.major.iter().filter_map(|(value, _)| self.across(*value)) {
+            drawing.line((x, top), (x, self.plot.bottom()), grid);
         }
         for y in self.y.ticks.major.iter().filter_map(|(value, _)| self.height(*value)) {
             drawing.line((left, y), (self.plot.right(), y), grid);

@@ -16,6 +16,8 @@ use crate::panel::Draw;
 const INK_SPACING: f64 = 2.0;
 /// Between the axis and a legend below it.
 const LEGEND_GAP: f64 = 4.0;
+/// A triangle on the x axis.
+const AXIS_MARK: Size = Size { width: 5.0, height: 6.0 };
 
 impl Draw for Lines {
     fn margins(&self, cell: Size, plot: Size) -> Margins {
@@ -29,7 +31,10 @@ impl Draw for Lines {
     fn draw(&self, drawing: &mut Drawing, cell: Size, plot: Rect) {
         let frame = self.frame(plot);
         frame.draw_grid(drawing);
-        drawing.clipped(plot, |drawing| self.draw_curves(drawing, &frame));
+        drawing.clipped(plot, |drawing| {
+            self.draw_curves(drawing, &frame);
+            self.draw_axis_marks(drawing, &frame);
+        });
         let axis = Stroke::straight(INK, AXIS_WIDTH);
         drawing.line((plot.x, plot.y), (plot.x, plot.bottom()), axis);
         drawing.line((plot.x, plot.bottom()), (plot.right(), plot.bottom()), axis);
@@ -111,10 +116,30 @@ impl Lines {
         }
     }
 
-    fn entries(&self) -> Vec<Entry<'_>> {
-        if self.legend == Legend::Hidden {
-            return Vec::new();
+    fn draw_axis_marks(&self, drawing: &mut Drawing, frame: &Frame) {
+        let Size { width, height } = AXIS_MARK;
+        let foot = frame.plot.bottom();
+        for x in self.axis_marks.iter().filter_map(|&x| frame.across(x)) {
+            let corners = vec![(x - width / 2.0, foot), (x + width / 2.0, foot), (x, foot - height)];
+            let rim = Stroke::straight(Colour::WHITE, 0.5);
+            drawing.polygon(corners, Fill { colour: INK, opacity: 1.0 }, Some(rim));
         }
+    }
+
+    /// What the chart's own legend says.
+    fn entries(&self) -> Vec<Entry<'_>> {
+        match self.legend {
+            Legend::Hidden | Legend::Shared => Vec::new(),
+            Legend::Auto | Legend::Inside | Legend::Below => self.labelled(),
+        }
+    }
+
+    /// What it adds to the legend of the figure.
+    pub(crate) fn shared_entries(&self) -> Vec<Entry<'_>> {
+        if self.legend == Legend::Shared { self.labelled() } else { Vec::new() }
+    }
+
+    fn labelled(&self) -> Vec<Entry<'_>> {
         let labelled = self.series.iter().enumerate().filter(|(_, series)| !series.label.is_empty());
         labelled
             .map(|(i, series)| Entry {
@@ -134,7 +159,7 @@ impl Lines {
         }
         match self.legend {
             Legend::Below => true,
-            Legend::Inside | Legend::Hidden => false,
+            Legend::Inside | Legend::Shared | Legend::Hidden => false,
             Legend::Auto => {
                 let plot = Rect { x: 0.0, y: 0.0, width: 0.75 * cell.width, height: 0.7 * cell.height };
                 let size = legend::column_size(&entries);
@@ -162,6 +187,9 @@ impl Lines {
         }
         if let Some(y) = self.reference.as_ref().and_then(|reference| frame.height(reference.value)) {
             ink.extend(sample(&[(frame.plot.x, y), (frame.plot.right(), y)], INK_SPACING));
+        }
+        for x in self.axis_marks.iter().filter_map(|&x| frame.across(x)) {
+            ink.push((x, frame.plot.bottom() - AXIS_MARK.height));
         }
         ink
     }

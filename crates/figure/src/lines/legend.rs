@@ -16,12 +16,14 @@ pub enum Legend {
     Inside,
     /// Below the chart.
     Below,
+    /// Below all panels of the figure, once for all charts that say so.
+    Shared,
     /// Nowhere.
     Hidden,
 }
 
 /// One line of the legend.
-pub(super) struct Entry<'a> {
+pub(crate) struct Entry<'a> {
     pub label: &'a str,
     pub colour: Colour,
     pub dashed: bool,
@@ -87,12 +89,12 @@ pub(super) fn draw_column(drawing: &mut Drawing, entries: &[Entry], place: Rect)
 }
 
 /// The height of a legend laid out in rows of at most this width.
-pub(super) fn rows_height(entries: &[Entry], width: f64) -> f64 {
+pub(crate) fn rows_height(entries: &[Entry], width: f64) -> f64 {
     ROW * rows(entries, width).len() as f64
 }
 
 /// Draws rows of entries, each centred below `plot`, the first starting at the height `top`.
-pub(super) fn draw_rows(drawing: &mut Drawing, entries: &[Entry], plot: Rect, top: f64) {
+pub(crate) fn draw_rows(drawing: &mut Drawing, entries: &[Entry], plot: Rect, top: f64) {
     let rows = rows(entries, plot.width);
     for (i, row) in rows.iter().enumerate() {
         let mut x = plot.centre().0 - row_width(row) / 2.0;

@@ -4,6 +4,8 @@ mod drawing;
 mod legend;
 mod series;
 
+pub(crate) use legend::{Entry, draw_rows, rows_height};
+
 pub use legend::Legend;
 pub use series::Series;
 
@@ -17,6 +19,7 @@ pub struct Lines {
     labels: Labels,
     series: Vec<Series>,
     reference: Option<Reference>,
+    axis_marks: Vec<f64>,
     y_scale: Scale,
     x_limits: Option<(f64, f64)>,
     y_limits: Option<(f64, f64)>,
@@ -43,6 +46,7 @@ impl Lines {
             labels: Labels::default(),
             series: Vec::new(),
             reference: None,
+            axis_marks: Vec::new(),
             y_scale: Scale::Linear,
             x_limits: None,
             y_limits: None,
@@ -77,6 +81,12 @@ impl Lines {
     /// Draws a dashed horizontal line at `value`, with a label that may be empty.
     pub fn reference(mut self, value: f64, label: impl Into<String>) -> Self {
         self.reference = Some(Reference { value, label: label.into() });
+        self
+    }
+
+    /// Puts a small triangle on the x axis at each of these places, such as where sensors stand.
+    pub fn axis_marks(mut self, xs: &[f64]) -> Self {
+        self.axis_marks = xs.to_vec();
         self
     }
 

@@ -47,8 +47,8 @@ impl Path {
     pub fn draw(&self, drawing: &mut Drawing, frame: &Frame, map: ColourMap) {
         let (colour, rim) = tones(map);
         let pieces = frame.curve(&self.xs, &self.ys);
-        drawing.lines(pieces.clone(), Stroke::curve(rim, 2.0).opacity(0.6));
-        drawing.lines(pieces, Stroke::curve(colour, 0.8).opacity(0.9));
+        drawing.lines(pieces.clone(), Stroke::curve(rim, 1.3).opacity(0.45));
+        drawing.lines(pieces, Stroke::curve(colour, 0.6).opacity(0.9));
     }
 }
 

@@ -1,0 +1,145 @@
+//! The commands' JSON, which other tools rely on, and what a run leaves behind.
+
+mod common;
+
+use common::{cinoc, text, train};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+fn json(folder: &Path, arguments: &[&str]) -> Value {
+    let output = cinoc(folder, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("one JSON object")
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().expect("an object").keys().map(String::as_str).collect()
+}
+
+fn golden(name: &str) -> String {
+    format!("{}/../learn/tests/golden/{name}.safetensors", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn a_run_leaves_its_files_and_can_be_evaluated() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let output = train(at, "fkpp1d", &["--seed", "3"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    for file in ["config.toml", "metrics.jsonl", "checkpoint.safetensors", "policy.safetensors", "report.md"]
+    {
+        assert!(at.join("run").join(file).exists(), "{file}");
+    }
+    assert!(
+        fs::read_dir(at.join("run")).unwrap().any(|f| f
+            .unwrap()
+            .file_name()
+            .to_string_lossy()
+            .contains("tfevents"))
+    );
+    let line = fs::read_to_string(at.join("run/metrics.jsonl")).unwrap();
+    let first: Value = serde_json::from_str(line.lines().next().unwrap()).unwrap();
+    for key in ["update", "loss", "terms", "gradient_norm", "parameter_norm", "lr", "updates_per_s"] {
+        assert!(first.get(key).is_some(), "{key}");
+    }
+
+    let result = json(at, &["eval", "run", "--agents", "7", "--cases", "3", "--json"]);
+    assert_eq!(keys(&result), ["agents", "cases", "controlled", "effort", "seconds", "task", "uncontrolled"]);
+    assert_eq!((result["agents"].as_u64(), result["cases"].as_u64()), (Some(7), Some(3)));
+    assert_eq!(keys(&result["controlled"]), ["final", "time_mean"]);
+    assert_eq!(keys(&result["controlled"]["final"]), ["mean", "std"]);
+    assert_eq!(keys(&result["effort"]), ["mean_u2", "sum_u2"]);
+
+    // the policy file alone does the same as the run
+    let again = json(at, &["eval", "run/policy.safetensors", "--agents", "7", "--cases", "3", "--json"]);
+    assert_eq!(result["controlled"], again["controlled"]);
+    // all agents failed: as if there were none
+    let failed = json(at, &["eval", "run", "--fail", "1.0@0", "--cases", "3", "--json"]);
+    assert_eq!(failed["controlled"]["final"], failed["uncontrolled"]["final"]);
+    assert_eq!(failed["effort"]["mean_u2"].as_f64(), Some(0.0));
+    let paper = json(at, &["eval", "run", "--cases", "paper", "--set", "time.steps=5", "--json"]);
+    assert_eq!(paper["cases"].as_u64(), Some(50));
+
+    let plotted = cinoc(at, &["plot", "run", "--cases", "2", "--out", "pictures"]);
+    assert!(plotted.status.success(), "{}", text(&plotted.stderr));
+    assert!(at.join("pictures/report.md").exists());
+}
+
+#[test]
+fn bench_verify_and_check_gradients_print_their_objects() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let bench = json(
+        at,
+        &[
+            "bench",
+            "heat1d",
+            "--batch",
+            "2",
+            "--threads",
+            "1",
+            "--repeat",
+            "1",
+            "--set",
+            "time.steps=3",
+            "--json",
+        ],
+    );
+    assert_eq!(
+        keys(&bench),
+        [
+            "agents",
+            "batch",
+            "decision_us_p50",
+            "decision_us_p99",
+            "dtype",
+            "forward_s",
+            "gflops",
+            "peak_rss_mb",
+            "peak_share",
+            "steps",
+            "task",
+            "threads",
+            "update_s"
+        ]
+    );
+    let verified = json(at, &["verify", &golden("heat1d"), "--json"]);
+    assert_eq!(keys(&verified), ["errors", "file", "max_error", "ok", "task"]);
+    assert_eq!(verified["ok"], Value::Bool(true));
+    for task in ["fkpp1d", "heat1d", "ks1d"] {
+        let check = json(at, &["check-gradients", task, "--json"]);
+        assert_eq!(keys(&check), ["max_rel_error", "task"]);
+        assert!(check["max_rel_error"].as_f64().unwrap() < 1e-6);
+    }
+    let tasks = json(at, &["tasks", "--json"]);
+    assert_eq!(tasks["tasks"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn a_wrong_golden_file_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut file = learn::files::Tensors::read(Path::new(&golden("ks1d"))).unwrap();
+    if let learn::files::Data::F64(values) = &mut file.tensors.get_mut("u_traj").unwrap().data {
+        values[3] += 1e-6;
+    }
+    file.write(&folder.path().join("wrong")).unwrap();
+    let output = cinoc(folder.path(), &["verify", "wrong", "--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(result["ok"], Value::Bool(false));
+    assert!(result["errors"]["u_traj"].as_f64().unwrap() > 1e-9);
+}
+
+#[test]
+fn help_shows_examples() {
+    let folder = tempfile::tempdir().unwrap();
+    for command in [vec!["--help"], vec!["train", "--help"], vec!["eval", "--help"], vec!["plot", "--help"]] {
+        let help = text(&cinoc(folder.path(), &command).stdout);
+        assert!(help.contains("Example"), "{command:?}");
+    }
+    let tasks = text(&cinoc(folder.path(), &["tasks"]).stdout);
+    assert!(tasks.contains("fkpp1d") && tasks.contains("ks1d"));
+    let preset = text(&cinoc(folder.path(), &["tasks", "ks1d"]).stdout);
+    assert!(preset.contains("spin_up"));
+}

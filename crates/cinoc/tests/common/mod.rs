@@ -1,0 +1,38 @@
+//! Running the real binary.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Settings that make a training take a second.
+pub const TINY: [&str; 8] = [
+    "--set",
+    "time.steps=20",
+    "--set",
+    "train.batch=4",
+    "--set",
+    "data.pool=16",
+    "--set",
+    "train.checkpoint_every=2",
+];
+
+/// `cinoc` with arguments, in a folder.
+pub fn cinoc(folder: &Path, arguments: &[&str]) -> Output {
+    command(folder, arguments).output().expect("the binary runs")
+}
+
+/// The same, not yet started.
+pub fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cinoc"));
+    command.args(arguments).current_dir(folder).env("CINOC_CACHE", folder.join("cache"));
+    command
+}
+
+/// Trains a tiny policy into `run` and returns its output.
+pub fn train(folder: &Path, task: &str, more: &[&str]) -> Output {
+    let arguments = [&["train", task, "--out", "run", "--updates", "6"], &TINY[..], more].concat();
+    cinoc(folder, &arguments)
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("output is text")
+}

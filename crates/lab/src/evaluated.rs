@@ -1,0 +1,98 @@
+//! Rollouts as figures see them: physical positions and times, beginning with the initial state.
+//!
+//! A rollout records what is there after each of its T control steps. A picture begins at t = 0, so everything here that depends
+//! on time has T + 1 values, the first from the case itself; only actions, which lead from one state to the next, have T.
+
+use control::agents::start_positions;
+use control::physics::grid;
+use control::{Cases, Config, Trajectories};
+use learn::evaluate::Rollouts;
+
+/// Cases of a task, rolled out with and without control.
+#[derive(Clone, Copy)]
+pub struct Evaluated<'a> {
+    /// The config of the rollouts.
+    pub config: &'a Config,
+    /// The cases.
+    pub cases: &'a Cases,
+    /// What happened in them.
+    pub rollouts: &'a Rollouts,
+}
+
+/// One of the two rollouts of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// Without agents.
+    Off,
+    /// With the policy.
+    On,
+}
+
+impl<'a> Evaluated<'a> {
+    /// Grid points, from 0.
+    pub fn positions(&self) -> Vec<f64> {
+        grid(self.config).points()
+    }
+
+    /// Times of the states: 0 and the end of every control step.
+    pub fn times(&self) -> Vec<f64> {
+        (0..=self.steps()).map(|step| step as f64 * self.config.control_dt()).collect()
+    }
+
+    /// Control steps.
+    pub fn steps(&self) -> usize {
+        self.rollouts.controlled.steps
+    }
+
+    /// The field of a case, `[T + 1][n]`.
+    pub fn field(&self, control: Control, case: usize) -> Vec<f64> {
+        let mut field = self.cases.z0(case).to_vec();
+        field.extend(self.record(control, "z", case).expect("every loop records its field"));
+        field
+    }
+
+    /// Mean of `(z - z*)²` of a case, `[T + 1]`.
+    pub fn error(&self, control: Control, case: usize) -> Vec<f64> {
+        let squares =
+            self.cases.z0(case).iter().zip(self.cases.zt(case)).map(|(z, target)| (z - target).powi(2));
+        let mut error = vec![squares.sum::<f64>() / self.cases.n as f64];
+        error.extend(self.trajectories(control).error(case));
+        error
+    }
+
+    /// Mean over the agents of the magnitude of an action, `u` or `v`, of a case, `[T]`. `None` if agents have no such action.
+    pub fn mean_magnitude(&self, action: &str, case: usize) -> Option<Vec<f64>> {
+        let agents = self.config.agents;
+        let mean = |actions: &[f64]| actions.iter().map(|action| action.abs()).sum::<f64>() / agents as f64;
+        Some(self.record(Control::On, action, case)?.chunks_exact(agents).map(mean).collect())
+    }
+
+    /// Positions of the agents in a case, `[T + 1][agents]`.
+    pub fn agents(&self, case: usize) -> Vec<f64> {
+        let mut xi = self.cases.xi0(case).map_or_else(|| start_positions(self.config), <[f64]>::to_vec);
+        xi.extend(self.record(Control::On, "xi", case).expect("a loop with agents records where they are"));
+        xi
+    }
+
+    /// The case whose final error with control is the median (of an even number of cases, the lower of the two in the middle).
+    pub fn median_case(&self) -> usize {
+        let last = |case: usize| *self.error(Control::On, case).last().expect("a state at t = 0");
+        let mut ranked: Vec<(f64, usize)> = (0..self.cases.count).map(|case| (last(case), case)).collect();
+        ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
+        ranked[(ranked.len() - 1) / 2].1
+    }
+
+    fn trajectories(&self, control: Control) -> &'a Trajectories<f32> {
+        match control {
+            Control::Off => &self.rollouts.uncontrolled,
+            Control::On => &self.rollouts.controlled,
+        }
+    }
+
+    /// What was recorded of a case, `[T][size]`.
+    fn record(&self, control: Control, name: &str, case: usize) -> Option<Vec<f64>> {
+        let all = self.trajectories(control).record(name)?;
+        let size = all.len() / self.cases.count;
+        Some(all[case * size..(case + 1) * size].iter().map(|&value| f64::from(value)).collect())
+    }
+}

@@ -1,0 +1,61 @@
+//! A training, update by update.
+
+use figure::{Colour, Figure, Lines, Series};
+
+use super::look::WIDTH;
+use crate::over_cases::quantile;
+use crate::training_log::TrainingLog;
+
+/// Terms below this share of the lowest loss are not shown: they do not matter to the optimiser.
+const SMALLEST_SHARE: f64 = 1e-4;
+/// Colours of the palette before black, which is the whole loss.
+const TERM_COLOURS: usize = 6;
+
+/// Loss and terms, gradient norm with the bound it is clipped to, and learning rate against updates.
+pub fn learning_curve(log: &TrainingLog, clip: f64) -> Figure {
+    let rate = Series::new("", &log.updates, &log.rate);
+    Figure::new(1, 3)
+        .size(WIDTH, 260.0)
+        .column_widths(&[1.4, 1.0, 1.0])
+        .panel(0, 0, losses(log))
+        .panel(0, 1, gradient(log, clip))
+        .panel(0, 2, Lines::new().title("learning rate").labels("updates", "learning rate").series(rate))
+}
+
+fn losses(log: &TrainingLog) -> Lines {
+    let (lowest, highest) = range(&log.loss);
+    let floor = SMALLEST_SHARE * lowest;
+    let median = |values: &[f64]| quantile(values.iter().copied().filter(|value| value.is_finite()), 0.5);
+    let mut terms: Vec<&(String, Vec<f64>)> =
+        log.terms.iter().filter(|(_, values)| range(values).1 > floor).collect();
+    terms.sort_by(|a, b| median(&b.1).total_cmp(&median(&a.1)));
+
+    let smallest = terms.iter().map(|(_, values)| range(values).0).fold(lowest, f64::min);
+    let chart = Lines::new()
+        .title("loss and its terms")
+        .labels("updates", "contribution to the loss")
+        .log_y()
+        .y_limits(smallest.max(floor) / 1.5, highest * 1.5)
+        .series(Series::new("loss", &log.updates, &log.loss).colour(Colour::BLACK));
+    terms.into_iter().enumerate().fold(chart, |chart, (index, (name, values))| {
+        let term = Series::new(name, &log.updates, values).colour(Colour::palette(index % TERM_COLOURS));
+        chart.series(if index < TERM_COLOURS { term } else { term.dashed() })
+    })
+}
+
+fn gradient(log: &TrainingLog, clip: f64) -> Lines {
+    let chart = Lines::new()
+        .title("gradient")
+        .labels("updates", "norm before clipping")
+        .log_y()
+        .series(Series::new("", &log.updates, &log.gradient_norm));
+    // a bound so large that it does nothing would squeeze the curve
+    let near = range(&log.gradient_norm).1 * 10.0 > clip;
+    if near { chart.reference(clip, "clip") } else { chart }
+}
+
+/// Smallest and largest of the positive values; of none, an interval that is empty.
+fn range(values: &[f64]) -> (f64, f64) {
+    let positive = values.iter().copied().filter(|&value| value > 0.0 && value.is_finite());
+    positive.fold((f64::INFINITY, 0.0), |(low, high), value| (low.min(value), high.max(value)))
+}

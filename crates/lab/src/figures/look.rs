@@ -1,0 +1,22 @@
+//! What means the same in every figure looks the same.
+
+use control::Config;
+use figure::{Colour, ColourMap};
+
+/// Width of a figure in points: the column of a report.
+pub(super) const WIDTH: f64 = 760.0;
+
+/// With the policy.
+pub(super) const CONTROLLED: Colour = Colour::palette(0);
+/// Without control.
+pub(super) const UNCONTROLLED: Colour = Colour::GREY;
+/// What the field should become.
+pub(super) const TARGET: Colour = Colour::palette(1);
+
+/// The metric on an axis; the target of a stabilisation task is 0.
+pub(super) const METRIC: &str = "mean (z − z*)²";
+
+/// Colours of the field: densities are never negative, other fields have both signs.
+pub(super) fn field_colours(config: &Config) -> ColourMap {
+    if config.task == "fkpp1d" { ColourMap::Sequential } else { ColourMap::Diverging }
+}

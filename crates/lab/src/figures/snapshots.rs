@@ -1,0 +1,57 @@
+//! One case at a few moments.
+
+use figure::{Figure, Legend, Lines, Series};
+
+use super::look::{CONTROLLED, TARGET, UNCONTROLLED, WIDTH};
+use crate::Evaluated;
+use crate::evaluated::Control;
+
+/// The field with and without control against the target at the start, after a tenth and a third of the time, and at the end;
+/// triangles on the axis are the agents.
+pub fn snapshots(evaluated: &Evaluated, case: usize) -> Figure {
+    let (n, agents, steps) = (evaluated.cases.n, evaluated.config.agents, evaluated.steps());
+    let (positions, times) = (evaluated.positions(), evaluated.times());
+    let (uncontrolled, controlled) =
+        (evaluated.field(Control::Off, case), evaluated.field(Control::On, case));
+    let (target, xi) = (evaluated.cases.zt(case), evaluated.agents(case));
+    let all = || uncontrolled.iter().chain(&controlled).chain(target).copied();
+    let (low, high) = (all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max));
+    let air = 0.06 * (high - low);
+
+    let mut moments = vec![0, steps / 10, steps / 3, steps];
+    moments.dedup(); // a rollout of a few steps has fewer
+    let panel = |step: usize| {
+        let at = |field: &[f64]| field[step * n..(step + 1) * n].to_vec();
+        Lines::new()
+            .title(format!("t = {}", short(times[step])))
+            .labels("position x", "z")
+            .x_limits(0.0, evaluated.config.grid.length)
+            .y_limits(low - air, high + air)
+            .series(Series::new("uncontrolled", &positions, &at(&uncontrolled)).colour(UNCONTROLLED))
+            .series(Series::new("target z*", &positions, target).colour(TARGET).dashed())
+            .series(Series::new("controlled", &positions, &at(&controlled)).colour(CONTROLLED))
+            .axis_marks(&xi[step * agents..(step + 1) * agents])
+            .legend(Legend::Shared)
+    };
+    let rows = moments.len().div_ceil(2);
+    let figure = Figure::new(rows, 2).size(WIDTH, 210.0 * rows as f64);
+    moments
+        .into_iter()
+        .enumerate()
+        .fold(figure, |figure, (index, step)| figure.panel(index / 2, index % 2, panel(step)))
+}
+
+/// A time with at most four significant digits, without the noise of its multiplication.
+fn short(time: f64) -> String {
+    format!("{time:.3e}").parse::<f64>().expect("a number that was just written").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_short() {
+        assert_eq!([0.0, 66.0 * 0.05, 30.0 * 0.001, 10.0].map(short), ["0", "3.3", "0.03", "10"]);
+    }
+}

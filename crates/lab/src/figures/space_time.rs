@@ -1,0 +1,70 @@
+//! One case over space and time.
+
+use figure::{ColourMap, Figure, Map};
+
+use super::look::{WIDTH, field_colours};
+use crate::Evaluated;
+use crate::evaluated::Control;
+use crate::over_cases::quantile;
+
+/// Share of the error's magnitudes inside the colour limits: the largest, at the very start, would wash out what is left.
+const ERRORS_SHOWN: f64 = 0.95;
+
+/// Maps of a case: the field without control, with control and the agents' paths, and the error that is left. The first two share
+/// their colours.
+pub fn space_time(evaluated: &Evaluated, case: usize) -> Figure {
+    let uncontrolled = evaluated.field(Control::Off, case);
+    let controlled = evaluated.field(Control::On, case);
+    let target = evaluated.cases.zt(case);
+    let error: Vec<f64> = controlled
+        .chunks_exact(target.len())
+        .flat_map(|z| z.iter().zip(target).map(|(z, t)| z - t))
+        .collect();
+
+    let both = || uncontrolled.iter().chain(&controlled).copied();
+    let (low, high) = (both().fold(f64::INFINITY, f64::min), both().fold(f64::NEG_INFINITY, f64::max));
+    let largest_error = quantile(error.iter().map(|e| e.abs()), ERRORS_SHOWN);
+    let colours = field_colours(evaluated.config);
+    let field = |z: &[f64], title: &str| map(evaluated, z).title(title).colour_map(colours).limits(low, high);
+    Figure::new(1, 3)
+        .size(WIDTH, 210.0)
+        .panel(0, 0, field(&uncontrolled, "uncontrolled").labels("time t", "position x"))
+        .panel(
+            0,
+            1,
+            with_paths(field(&controlled, "controlled, with agents"), evaluated, case).colour_bar("z"),
+        )
+        .panel(
+            0,
+            2,
+            map(evaluated, &error)
+                .title("error, controlled")
+                .colour_map(ColourMap::Diverging)
+                .limits(-largest_error, largest_error)
+                .colour_bar("z − z*"),
+        )
+}
+
+/// Time along x, position along y, every value in the middle of its cell.
+fn map(evaluated: &Evaluated, field: &[f64]) -> Map {
+    let (times, positions) = (evaluated.times(), evaluated.positions());
+    let n = positions.len();
+    let by_position: Vec<f64> =
+        (0..n).flat_map(|x| (0..times.len()).map(move |t| field[t * n + x])).collect();
+    Map::new(&by_position, n, times.len()).extent(edges(&times), edges(&positions)).labels("time t", "")
+}
+
+/// From half a cell before the first of equally spaced points to half a cell after the last.
+fn edges(points: &[f64]) -> [f64; 2] {
+    let (first, last) = (points[0], points[points.len() - 1]);
+    let half = (last - first) / (2 * (points.len() - 1)) as f64;
+    [first - half, last + half]
+}
+
+fn with_paths(map: Map, evaluated: &Evaluated, case: usize) -> Map {
+    let (times, positions, agents) = (evaluated.times(), evaluated.agents(case), evaluated.config.agents);
+    (0..agents).fold(map, |map, agent| {
+        let path: Vec<f64> = positions.iter().skip(agent).step_by(agents).copied().collect();
+        map.path(&times, &path)
+    })
+}

@@ -1,0 +1,162 @@
+//! `report.md`: what was trained, how well it does, and how to get the same again.
+//!
+//! A report holds no date, no path and no timing of the evaluation: the same run and cases give the same text.
+
+mod commands;
+mod numbers;
+mod tables;
+mod text;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use control::config::ConfigError;
+use control::{Cases, Config};
+use learn::evaluate::{Evaluation, Rollouts};
+use learn::files::{FileError, write_atomically};
+use learn::policy_file::PolicyFile;
+use thiserror::Error;
+
+use crate::Evaluated;
+use crate::figures::{self, SaveError};
+use crate::training_log::TrainingLog;
+
+/// Name of a report in its folder.
+pub const REPORT: &str = "report.md";
+/// Folder of the figures, in that of the report.
+const FIGURES: &str = "figures";
+
+/// Why a report could not be written.
+#[derive(Debug, Error)]
+pub enum ReportError {
+    /// A folder cannot be made or a file cannot be read.
+    #[error("cannot {action} {}: {error}", path.display())]
+    Io {
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// The folder or file.
+        path: PathBuf,
+        /// The reason of the operating system.
+        error: io::Error,
+    },
+    /// The report cannot be written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A figure cannot be drawn or written.
+    #[error(transparent)]
+    Figure(#[from] SaveError),
+    /// The config names no task.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+}
+
+/// All that a report is about.
+pub struct Report<'a> {
+    /// The policy, with the config it was trained with.
+    pub policy: &'a PolicyFile,
+    /// The config it was evaluated with: other numbers of agents, other grids, noise or failures.
+    pub config: &'a Config,
+    /// Summary of the rollouts.
+    pub evaluation: &'a Evaluation,
+    /// Every rollout.
+    pub rollouts: &'a Rollouts,
+    /// The cases that were rolled out.
+    pub cases: &'a Cases,
+    /// What the cases are, in words, such as "100 held-out cases".
+    pub cases_label: &'a str,
+    /// `metrics.jsonl` of the training, if it is there.
+    pub metrics: Option<&'a Path>,
+}
+
+/// A figure in the report.
+struct Plate {
+    /// File name without its end.
+    name: &'static str,
+    /// One sentence.
+    caption: String,
+}
+
+/// Writes `report.md` and its figures about a policy evaluated as it was trained; returns the path of the report.
+pub fn write_report(
+    folder: &Path,
+    policy: &PolicyFile,
+    evaluation: &Evaluation,
+    rollouts: &Rollouts,
+    cases: &Cases,
+    cases_label: &str,
+    metrics_path: Option<&Path>,
+) -> Result<PathBuf, ReportError> {
+    let config = &policy.config;
+    Report { policy, config, evaluation, rollouts, cases, cases_label, metrics: metrics_path }.write(folder)
+}
+
+impl Report<'_> {
+    /// Writes `report.md` and its figures into a folder, which is made if there is none; returns the path of the report.
+    pub fn write(&self, folder: &Path) -> Result<PathBuf, ReportError> {
+        let log = match self.metrics {
+            Some(path) => TrainingLog::read(path).map_err(|error| io_error("read", path, error))?,
+            None => TrainingLog::default(),
+        };
+        let plates = self.write_figures(&folder.join(FIGURES), &log)?;
+        let text = self.text(&log, &plates)?;
+        let path = folder.join(REPORT);
+        write_atomically(&path, |file| file.write_all(text.as_bytes()))?;
+        Ok(path)
+    }
+
+    fn write_figures(&self, folder: &Path, log: &TrainingLog) -> Result<Vec<Plate>, ReportError> {
+        fs::create_dir_all(folder).map_err(|error| io_error("create", folder, error))?;
+        let evaluated = Evaluated { config: self.config, cases: self.cases, rollouts: self.rollouts };
+        let case = evaluated.median_case();
+        let which =
+            format!("case {case} (from 0) of {}, the one with the median final error", self.cases.count);
+        let mut drawn = vec![
+            (
+                figures::space_time(&evaluated, case),
+                Plate {
+                    name: "space_time",
+                    caption: format!(
+                        "The field without control, with control and the agents' paths, and the error that is left, its colours cut at the 95th percentile: {which}."
+                    ),
+                },
+            ),
+            (
+                figures::snapshots(&evaluated, case),
+                Plate {
+                    name: "snapshots",
+                    caption: format!("The same at four moments, agents as triangles on the axis: {which}."),
+                },
+            ),
+            (
+                figures::time_courses(&evaluated),
+                Plate {
+                    name: "time_courses",
+                    caption: format!(
+                        "Error and effort over time: median and 10–90 % band over {} cases, actions as means over the agents.",
+                        self.cases.count
+                    ),
+                },
+            ),
+        ];
+        if !log.is_empty() {
+            drawn.push((
+                figures::learning_curve(log, self.policy.config.train.clip),
+                Plate {
+                    name: "learning_curve",
+                    caption: "The training: what each term of the loss contributes, the gradient's norm before it is clipped, \
+                              and the learning rate."
+                        .to_string(),
+                },
+            ));
+        }
+        for (figure, plate) in &drawn {
+            figures::save(figure, folder, plate.name)?;
+        }
+        Ok(drawn.into_iter().map(|(_, plate)| plate).collect())
+    }
+}
+
+fn io_error(action: &'static str, path: &Path, error: io::Error) -> ReportError {
+    ReportError::Io { action, path: path.to_path_buf(), error }
+}

@@ -1,0 +1,59 @@
+//! The tables of a report.
+
+use learn::evaluate::{Evaluation, Metric, Spread};
+
+use super::numbers::{number, two_std};
+use crate::published::{PAPER, Reported, published};
+
+/// Error without and with control, at the end and over time.
+pub(super) fn results(evaluation: &Evaluation) -> String {
+    let row = |what: &str, spread: Spread| {
+        format!("| {what} | {} | {} | {} |\n", number(spread.mean), number(spread.std), two_std(spread))
+    };
+    let (off, on) = (evaluation.uncontrolled, evaluation.controlled);
+    [
+        "| mean (z − z*)² over space | mean over cases | std over cases | mean ± 2 std (the paper's form) |\n".to_string(),
+        "|---|---:|---:|---:|\n".to_string(),
+        row("final, uncontrolled", off.last),
+        row("final, **controlled**", on.last),
+        row("time mean, uncontrolled", off.time_mean),
+        row("time mean, **controlled**", on.time_mean),
+    ]
+    .concat()
+}
+
+/// Our result beside the paper's, if it has one for the task.
+pub(super) fn beside_the_paper(evaluation: &Evaluation) -> Option<String> {
+    let paper = published(&evaluation.task)?;
+    let (what, of): (_, fn(Metric) -> Spread) = match paper.reported {
+        Reported::Final => ("final", |metric| metric.last),
+        Reported::TimeMean => ("time mean", |metric| metric.time_mean),
+    };
+    let ours = |metric: Metric| two_std(of(metric));
+    Some(
+        [
+            format!("| {what} error, mean ± 2 std over cases | uncontrolled | controlled |\n"),
+            "|---|---:|---:|\n".to_string(),
+            format!("| this policy | {} | {} |\n", ours(evaluation.uncontrolled), ours(evaluation.controlled)),
+            format!("| CINOC, published | {} | {} |\n", paper.uncontrolled, paper.cinoc),
+            format!(
+                "| best baseline, published ({}) | {} | {} |\n\n",
+                paper.best_baseline, paper.uncontrolled, paper.baseline
+            ),
+            format!(
+                "Published: {PAPER}. Numbers compare only on the published cases and with the task's own settings.\n"
+            ),
+        ]
+        .concat(),
+    )
+}
+
+/// What the agents spent.
+pub(super) fn effort(evaluation: &Evaluation) -> String {
+    format!(
+        "Effort of {} agents: mean u² = {} per agent, Σ u² = {} over all agents (means over time and cases).\n",
+        evaluation.agents,
+        number(evaluation.effort.mean_u2),
+        number(evaluation.effort.sum_u2)
+    )
+}

@@ -1,0 +1,71 @@
+//! The settings by which one config differs from another, as the command line takes them.
+
+use control::Config;
+use toml::{Table, Value};
+
+/// `key=value` for every setting of `config` that `base` has otherwise, in alphabetical order.
+pub fn changed_settings(base: &Config, config: &Config) -> Vec<String> {
+    let mut changed = Vec::new();
+    differences(&table(base), &table(config), "", &mut changed);
+    changed
+}
+
+fn table(config: &Config) -> Table {
+    config.to_toml().parse().expect("a config writes valid TOML")
+}
+
+fn differences(base: &Table, given: &Table, section: &str, changed: &mut Vec<String>) {
+    for (name, value) in given {
+        let key = if section.is_empty() { name.clone() } else { format!("{section}.{name}") };
+        match (base.get(name), value) {
+            (Some(Value::Table(base)), Value::Table(given)) => differences(base, given, &key, changed),
+            (Some(default), value) if default == value => {}
+            (_, Value::String(word)) => changed.push(format!("{key}={word}")),
+            (_, value) => changed.push(format!("{key}={value}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn round_trip(task: &str, sets: &[&str]) -> Vec<String> {
+        let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
+        let config = Config::resolve(task, None, &sets).unwrap();
+        let changed = changed_settings(&Config::preset(task).unwrap(), &config);
+        assert_eq!(Config::resolve(task, None, &changed).unwrap(), config);
+        changed
+    }
+
+    #[test]
+    fn a_preset_changes_nothing() {
+        for task in control::config::tasks() {
+            assert!(round_trip(task.name, &[]).is_empty());
+        }
+    }
+
+    #[test]
+    fn changes_of_every_type_are_found() {
+        let sets = [
+            "policy.trunk_base=2pi",
+            "agents=30",
+            "train.lr_end=0.0000001",
+            "policy.softnorm=false",
+            "time.steps=10",
+        ];
+        let changed = [
+            "agents=30",
+            "policy.softnorm=false",
+            "policy.trunk_base=2pi",
+            "time.steps=10",
+            "train.lr_end=0.0000001",
+        ];
+        assert_eq!(round_trip("fkpp1d", &sets), changed);
+    }
+
+    #[test]
+    fn a_setting_to_its_default_is_no_change() {
+        assert!(round_trip("ks1d", &["agents=8", "data.spin_up=1000"]).is_empty());
+    }
+}

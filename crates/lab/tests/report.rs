@@ -1,0 +1,163 @@
+//! Reports of small, untrained policies: every table, every link, every picture.
+
+use std::fs;
+use std::path::Path;
+
+use adjoint::Threads;
+use control::policy::initial_params;
+use control::random::{Purpose, stream};
+use control::{Cases, Config, Pool};
+use lab::report::Report;
+use lab::write_report;
+use learn::evaluate::{Evaluation, Rollouts, evaluate, roll_out};
+use learn::policy_file::PolicyFile;
+
+struct Small {
+    policy: PolicyFile,
+    cases: Cases,
+    rollouts: Rollouts,
+    evaluation: Evaluation,
+}
+
+impl Small {
+    /// Two cases, twelve steps.
+    fn new(task: &str) -> Small {
+        let mut sets = vec!["time.steps=12".to_string()];
+        if task == "ks1d" {
+            sets.push("data.spin_up=20".to_string());
+        }
+        let config = Config::resolve(task, None, &sets).unwrap();
+        let params = initial_params(&config, &mut stream(1, Purpose::Parameters, 0));
+        let params: Vec<f32> = params.iter().map(|&p| p as f32).collect();
+        let cases = Cases::draw(&config, 1, Pool::HeldOut, 2, &Threads::new(1), &|_, _| {});
+        let rollouts = roll_out(&config, &params, &cases, 1).unwrap();
+        let evaluation = evaluate(&config, &rollouts);
+        Small { policy: PolicyFile { config, params }, cases, rollouts, evaluation }
+    }
+
+    fn write(&self, folder: &Path, metrics: Option<&Path>) -> String {
+        let Small { policy, cases, rollouts, evaluation } = self;
+        let path =
+            write_report(folder, policy, evaluation, rollouts, cases, "2 held-out cases", metrics).unwrap();
+        assert_eq!(path, folder.join("report.md"));
+        fs::read_to_string(path).unwrap()
+    }
+}
+
+/// Targets of all links and images.
+fn links(text: &str) -> Vec<&str> {
+    text.split("](").skip(1).map(|rest| rest.split_once(')').unwrap().0).collect()
+}
+
+/// How many colours a picture has.
+fn colours(path: &Path) -> usize {
+    let bytes = fs::read(path).unwrap();
+    let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
+    let mut rgb = vec![0; reader.output_buffer_size().unwrap()];
+    reader.next_frame(&mut rgb).unwrap();
+    let mut colours: Vec<&[u8]> = rgb.chunks_exact(3).collect();
+    colours.sort_unstable();
+    colours.dedup();
+    colours.len()
+}
+
+fn metrics_line(update: usize) -> String {
+    format!(
+        "{{\"update\":{update},\"loss\":{},\"terms\":{{\"track\":0.5,\"effort_u\":0.25}},\"gradient_norm\":1.5,\
+         \"parameter_norm\":9.0,\"lr\":0.001,\"updates_per_s\":0.5}}\n",
+        1.0 / update as f64
+    )
+}
+
+#[test]
+fn every_task_gets_a_report_with_its_figures() {
+    for task in ["fkpp1d", "heat1d", "ks1d"] {
+        let folder = tempfile::tempdir().unwrap();
+        let metrics = folder.path().join("metrics.jsonl");
+        fs::write(&metrics, (1..=3).map(metrics_line).collect::<String>()).unwrap();
+        let text = Small::new(task).write(folder.path(), Some(&metrics));
+
+        for part in [
+            "| final, uncontrolled |",
+            "| final, **controlled** |",
+            "| time mean, **controlled** |",
+            "| CINOC, published |",
+            "| training time | 6.0 s |",
+            "Effort of ",
+            "of 2, the one with the median final error",
+            "<details>",
+        ] {
+            assert!(text.contains(part), "{task}: {part:?} is missing in\n{text}");
+        }
+        assert!(text.contains(&format!("cinoc train {task} --seed 0 ")), "{text}");
+        assert!(text.contains(" --set time.steps=12"), "{text}");
+        assert!(text.contains(&format!("cinoc eval runs/{task}-0 --cases 2\n")), "{text}");
+        assert!(!text.contains("NaN") && !text.contains(folder.path().to_str().unwrap()), "{text}");
+
+        let links = links(&text);
+        assert_eq!(links.len(), 8);
+        for link in links {
+            let path = folder.path().join(link);
+            assert!(path.is_file(), "{task}: no {link}");
+            if link.ends_with("png") {
+                assert!(colours(&path) > 20, "{task}: {link} is blank");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_same_run_gives_the_same_report() {
+    let small = Small::new("heat1d");
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let [first, second] = folders.each_ref().map(|folder| small.write(folder.path(), None));
+    assert_eq!(first, second);
+}
+
+#[test]
+fn half_a_line_of_metrics_is_no_obstacle() {
+    let small = Small::new("heat1d");
+    let folder = tempfile::tempdir().unwrap();
+    let metrics = folder.path().join("metrics.jsonl");
+    let whole = metrics_line(1) + &metrics_line(2);
+    fs::write(&metrics, &whole[..whole.len() - 40]).unwrap();
+    let text = small.write(folder.path(), Some(&metrics));
+    assert!(text.contains("| training time | 2.0 s |"), "{text}");
+
+    // not even one whole line: a report without its learning curve
+    fs::write(&metrics, &whole[..20]).unwrap();
+    let text = small.write(folder.path(), Some(&metrics));
+    assert!(!text.contains("learning_curve") && text.contains("space_time"), "{text}");
+}
+
+#[test]
+fn a_missing_metrics_file_is_named() {
+    let Small { policy, cases, rollouts, evaluation } = &Small::new("heat1d");
+    let folder = tempfile::tempdir().unwrap();
+    let metrics = folder.path().join("none.jsonl");
+    let error =
+        write_report(folder.path(), policy, evaluation, rollouts, cases, "", Some(&metrics)).unwrap_err();
+    assert!(error.to_string().starts_with(&format!("cannot read {}: ", metrics.display())), "{error}");
+    assert!(!folder.path().join("report.md").exists());
+}
+
+#[test]
+fn other_circumstances_than_in_training_are_told() {
+    let Small { policy, cases, .. } = &Small::new("fkpp1d");
+    let config = &policy.config.with_sets(&["agents=5".to_string()]).unwrap();
+    let rollouts = &roll_out(config, &policy.params, cases, 1).unwrap();
+    let evaluation = &evaluate(config, rollouts);
+    let folder = tempfile::tempdir().unwrap();
+    let report =
+        Report { policy, config, evaluation, rollouts, cases, cases_label: "2 cases", metrics: None };
+    let text = fs::read_to_string(report.write(folder.path()).unwrap()).unwrap();
+    for part in [
+        "| agents | 20 mobile |",
+        "On 2 cases, with settings other than in training: `agents=5`.",
+        "Effort of 5 agents",
+        "cinoc train fkpp1d --seed 0 --set time.steps=12\n",
+        "cinoc eval runs/fkpp1d-0 --cases 2 --set agents=5\n",
+    ] {
+        assert!(text.contains(part), "{part:?} is missing in\n{text}");
+    }
+}
