@@ -4,7 +4,8 @@
 //! text, because how many digits were printed is part of what was published.
 
 /// The paper, as a report names it.
-pub const PAPER: &str = "\"CINOC: Cardinality-Invariant Neural Operator Policies for Scalable PDE Control\" (ICML 2026), main table";
+pub const PAPER: &str = "\"CINOC: Cardinality-Invariant Neural Operator Policies for Scalable PDE Control\" \
+                         (ICML 2026), main table";
 
 /// Which number of a rollout the paper prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

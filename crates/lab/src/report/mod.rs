@@ -4,6 +4,7 @@
 
 mod commands;
 mod numbers;
+mod plates;
 mod tables;
 mod text;
 
@@ -18,9 +19,9 @@ use learn::files::{FileError, write_atomically};
 use learn::policy_file::PolicyFile;
 use thiserror::Error;
 
-use crate::Evaluated;
 use crate::figures::{self, SaveError};
 use crate::training_log::TrainingLog;
+use plates::Plate;
 
 /// Name of a report in its folder.
 pub const REPORT: &str = "report.md";
@@ -69,14 +70,6 @@ pub struct Report<'a> {
     pub metrics: Option<&'a Path>,
 }
 
-/// A figure in the report.
-struct Plate {
-    /// File name without its end.
-    name: &'static str,
-    /// One sentence.
-    caption: String,
-}
-
 /// Writes `report.md` and its figures about a policy evaluated as it was trained; returns the path of the report.
 pub fn write_report(
     folder: &Path,
@@ -107,53 +100,11 @@ impl Report<'_> {
 
     fn write_figures(&self, folder: &Path, log: &TrainingLog) -> Result<Vec<Plate>, ReportError> {
         fs::create_dir_all(folder).map_err(|error| io_error("create", folder, error))?;
-        let evaluated = Evaluated { config: self.config, cases: self.cases, rollouts: self.rollouts };
-        let case = evaluated.median_case();
-        let which =
-            format!("case {case} (from 0) of {}, the one with the median final error", self.cases.count);
-        let mut drawn = vec![
-            (
-                figures::space_time(&evaluated, case),
-                Plate {
-                    name: "space_time",
-                    caption: format!(
-                        "The field without control, with control and the agents' paths, and the error that is left, its colours cut at the 95th percentile: {which}."
-                    ),
-                },
-            ),
-            (
-                figures::snapshots(&evaluated, case),
-                Plate {
-                    name: "snapshots",
-                    caption: format!("The same at four moments, agents as triangles on the axis: {which}."),
-                },
-            ),
-            (
-                figures::time_courses(&evaluated),
-                Plate {
-                    name: "time_courses",
-                    caption: format!(
-                        "Error and effort over time: median and 10–90 % band over {} cases, actions as means over the agents.",
-                        self.cases.count
-                    ),
-                },
-            ),
-        ];
-        if !log.is_empty() {
-            drawn.push((
-                figures::learning_curve(log, self.policy.config.train.clip),
-                Plate {
-                    name: "learning_curve",
-                    caption: "The training: what each term of the loss contributes, the gradient's norm before it is clipped, \
-                              and the learning rate."
-                        .to_string(),
-                },
-            ));
+        let plates = self.plates(log);
+        for plate in &plates {
+            figures::save(&plate.figure, folder, plate.name)?;
         }
-        for (figure, plate) in &drawn {
-            figures::save(figure, folder, plate.name)?;
-        }
-        Ok(drawn.into_iter().map(|(_, plate)| plate).collect())
+        Ok(plates)
     }
 }
 

@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn durations_and_counts_are_readable() {
-        assert_eq!([3.14, 34.3, 200.0, 9000.0].map(duration), ["3.1 s", "34 s", "3 min 20 s", "2 h 30 min"]);
+        assert_eq!([3.12, 34.3, 200.0, 9000.0].map(duration), ["3.1 s", "34 s", "3 min 20 s", "2 h 30 min"]);
         assert_eq!([7, 999, 11298, 1234567].map(thousands), ["7", "999", "11,298", "1,234,567"]);
     }
 }

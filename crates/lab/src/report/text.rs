@@ -4,7 +4,8 @@ use control::Config;
 use control::config::{ConfigError, tasks};
 
 use super::numbers::{duration, number, thousands};
-use super::{FIGURES, Plate, Report, commands, tables};
+use super::plates::Plate;
+use super::{FIGURES, Report, commands, tables};
 use crate::settings::changed_settings;
 use crate::training_log::TrainingLog;
 
@@ -61,7 +62,7 @@ fn agents(config: &Config) -> String {
 }
 
 fn plate(plate: &Plate) -> String {
-    let Plate { name, caption } = plate;
+    let Plate { name, caption, .. } = plate;
     format!("![{name}]({FIGURES}/{name}.png)\n\n{caption} ([SVG]({FIGURES}/{name}.svg))\n")
 }
 

@@ -1,0 +1,61 @@
+//! The figures of a report with their captions.
+
+use figure::Figure;
+
+use super::Report;
+use crate::Evaluated;
+use crate::figures::{learning_curve, snapshots, space_time, time_courses};
+use crate::training_log::TrainingLog;
+
+/// A figure of the report.
+pub(super) struct Plate {
+    /// File name without its end.
+    pub name: &'static str,
+    /// The picture.
+    pub figure: Figure,
+    /// One sentence.
+    pub caption: String,
+}
+
+impl Report<'_> {
+    /// All figures; without updates in the log there is no learning curve.
+    pub(super) fn plates(&self, log: &TrainingLog) -> Vec<Plate> {
+        let evaluated = &Evaluated { config: self.config, cases: self.cases, rollouts: self.rollouts };
+        let (case, count) = (evaluated.median_case(), self.cases.count);
+        let which = format!("case {case} (from 0) of {count}, the one with the median final error");
+        let mut plates = vec![
+            Plate {
+                name: "space_time",
+                figure: space_time(evaluated, case),
+                caption: format!(
+                    "The field without control, with control and the agents' paths, and the error that is left, \
+                     its colours cut at the 95th percentile: {which}."
+                ),
+            },
+            Plate {
+                name: "snapshots",
+                figure: snapshots(evaluated, case),
+                caption: format!("The same case at a few moments, agents as triangles on the axis: {which}."),
+            },
+            Plate {
+                name: "time_courses",
+                figure: time_courses(evaluated),
+                caption: format!(
+                    "Error and effort over time: median and 10–90 % band over {count} cases, actions as means \
+                     over the agents."
+                ),
+            },
+        ];
+        if !log.is_empty() {
+            plates.push(Plate {
+                name: "learning_curve",
+                figure: learning_curve(log, self.policy.config.train.clip),
+                caption:
+                    "The training: what each term contributes to the loss, the gradient's norm before it is \
+                          clipped, and the learning rate."
+                        .to_string(),
+            });
+        }
+        plates
+    }
+}

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Times training updates of cinoc and of a JAX implementation of the same tasks, in turns, and prints the ratio.
+
+    scripts/compare_with_jax.py --peer DIR [--python PYTHON] [--rounds 5] [--tasks fkpp1d heat1d ks1d]
+
+DIR holds `bench1d.py`, called as `python bench1d.py --task T --batch B --agents M --repeat R`, which must print one JSON object
+with `update_s` and `forward_s` (medians). PYTHON is an interpreter with JAX (`pip install jax safetensors`). Both sides use every
+core of the machine, single precision, and the same batch, agents and steps. They run in turns, so that a machine whose
+speed drifts does not favour either; what counts is the median over the rounds.
+"""
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def measure(command, folder):
+    result = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))} failed:\n{result.stderr[-2000:]}")
+    return json.loads(result.stdout.strip().splitlines()[-1])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--peer", type=pathlib.Path, required=True)
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--repeat", type=int, default=10)
+    parser.add_argument("--tasks", nargs="+", default=["fkpp1d", "heat1d", "ks1d"])
+    args = parser.parse_args()
+
+    subprocess.run(["cargo", "build", "--release", "--bin", "cinoc"], cwd=ROOT, check=True)
+    threads = len(os.sched_getaffinity(0))
+    rows = []
+    for task in args.tasks:
+        ours, peers = [], []
+        for _ in range(args.rounds):
+            own = measure([ROOT / "target/release/cinoc", "bench", task, "--json", "--threads", str(threads),
+                           "--repeat", str(args.repeat)], ROOT)
+            ours.append(own)
+            peers.append(measure([args.python, "bench1d.py", "--task", task, "--batch", str(own["batch"]), "--agents",
+                                  str(own["agents"]), "--steps", str(own["steps"]), "--repeat", str(args.repeat)], args.peer))
+        median = lambda runs, key: statistics.median(run[key] for run in runs)
+        ratios = sorted(p["update_s"] / o["update_s"] for p, o in zip(peers, ours))
+        rows.append((task, own, {k: median(ours, k) for k in ("update_s", "forward_s", "gflops", "peak_share", "peak_rss_mb",
+                                                               "decision_us_p50")},
+                     {k: median(peers, k) for k in ("update_s", "forward_s")}, ratios))
+    print(f"\n{threads} threads, f32, median of {args.rounds} rounds in turns\n")
+    print("| task | batch x agents x steps | JAX update | cinoc update | ratio (min..max) | JAX rollout | cinoc rollout "
+          "| Gflop/s | share of peak | decision p50 | peak RSS |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    for task, own, mine, peer, ratios in rows:
+        print(f"| {task} | {own['batch']} x {own['agents']} x {own['steps']} | {1e3 * peer['update_s']:.1f} ms "
+              f"| {1e3 * mine['update_s']:.1f} ms | {statistics.median(ratios):.2f} ({ratios[0]:.2f}..{ratios[-1]:.2f}) "
+              f"| {1e3 * peer['forward_s']:.1f} ms | {1e3 * mine['forward_s']:.1f} ms | {mine['gflops']:.0f} "
+              f"| {100 * mine['peak_share']:.0f} % | {mine['decision_us_p50']:.1f} us | {mine['peak_rss_mb']:.0f} MB |")
+
+
+if __name__ == "__main__":
+    main()
