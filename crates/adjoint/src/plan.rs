@@ -22,6 +22,8 @@ pub(crate) struct Op {
     pub io: Io,
     pub inputs: Vec<usize>,
     pub output: usize,
+    /// Whether the next states or the terms depend on it; if not, only a record does.
+    pub essential: bool,
     /// Whether a reverse sweep needs its value, itself or on the way to another one.
     pub recompute: bool,
     /// Present if its reverse runs.
@@ -179,6 +181,10 @@ impl Plan {
         let next = trace.next.iter().map(|&id| seed(id)).collect();
         let terms = trace.terms.iter().map(|&(_, id)| seed(id)).collect();
 
+        let mut essential = vec![false; trace.nodes.len()];
+        trace.next.iter().chain(trace.terms.iter().map(|t| &t.1)).for_each(|&id| essential[id] = true);
+        mark_inputs(trace, &mut essential);
+
         let (mut setup, mut step) = (Vec::new(), Vec::new());
         for (id, node) in trace.nodes.iter().enumerate().rev() {
             let Source::Primitive { primitive, inputs } = &node.source else { continue };
@@ -210,6 +216,7 @@ impl Plan {
                 io,
                 inputs,
                 output: value_of[id],
+                essential: essential[id],
                 recompute: recompute[id],
                 reverse,
             };
@@ -249,6 +256,17 @@ impl Plan {
             list.push(Placed { value: value_of[id], adjoint: adjoint_of[id] });
         }
         plan
+    }
+}
+
+/// Marks everything that a marked node is computed from.
+fn mark_inputs(trace: &Trace, marked: &mut [bool]) {
+    for (id, node) in trace.nodes.iter().enumerate().rev() {
+        if let Source::Primitive { inputs, .. } = &node.source
+            && marked[id]
+        {
+            inputs.iter().for_each(|&(i, _)| marked[i] = true);
+        }
     }
 }
 
@@ -313,13 +331,7 @@ fn place_values(trace: &Trace, facts: &Facts, samples: usize) -> Values {
         }
     }
     let mut recompute = read_in_reverse;
-    for (id, node) in trace.nodes.iter().enumerate().rev() {
-        if let Source::Primitive { inputs, .. } = &node.source
-            && recompute[id]
-        {
-            inputs.iter().for_each(|&(i, _)| recompute[i] = true);
-        }
-    }
+    mark_inputs(trace, &mut recompute);
     Values { value_of, stored, value_len: slots, recompute }
 }
 

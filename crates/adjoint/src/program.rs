@@ -294,7 +294,7 @@ impl<T: Real> Program<T> {
         for t in 0..run.steps {
             worker.remember(plan, t);
             self.load_sequences(worker, run, members, t);
-            worker.step(plan, kernels);
+            worker.essential_step(plan, kernels);
             self.add_terms(worker, run, t, &mut terms);
             worker.carry_on(plan);
             if strategy == Strategy::Store {

@@ -90,6 +90,13 @@ impl<T: Real> Worker<T> {
         }
     }
 
+    /// The same without what only records depend on.
+    pub fn essential_step(&mut self, plan: &Plan, kernels: &Kernels<T>) {
+        for (op, kernel) in plan.step.iter().zip(&kernels.step).filter(|(op, _)| op.essential) {
+            self.forward_op(op, kernel.as_ref(), kernels.isa);
+        }
+    }
+
     /// Computes again what the reverse of a step looks at, and nothing else of it.
     pub fn step_for_reverse(&mut self, plan: &Plan, kernels: &Kernels<T>) {
         for (op, kernel) in plan.step.iter().zip(&kernels.step).filter(|(op, _)| op.recompute) {

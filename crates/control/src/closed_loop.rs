@@ -71,7 +71,7 @@ fn control_step(tracer: &Tracer, config: &Config, dynamics: &dyn Dynamics) {
         previous_v.into_iter().for_each(|previous| tracer.advance(previous, v));
     }
 
-    let step = Step { error: next - target, xi: moved, u: action.u, v: action.v, previous_v };
+    let step = Step { error: (next - target).mean_square(), xi: moved, u: action.u, v: action.v, previous_v };
     for term in objective::active(config) {
         tracer.term(term.name, term.value(config, &step));
     }
@@ -79,7 +79,7 @@ fn control_step(tracer: &Tracer, config: &Config, dynamics: &dyn Dynamics) {
     tracer.record("xi", moved);
     tracer.record("u", action.u);
     action.v.into_iter().for_each(|v| tracer.record("v", v));
-    tracer.record("error", step.error.mean_square());
+    tracer.record("error", step.error);
 }
 
 /// `substeps` solver steps under the same forcing.

@@ -17,7 +17,7 @@ use adjoint::{Sparse, Var};
 
 /// One control step, as the terms see it.
 pub struct Step<'t> {
-    /// `z - z*` after the step.
+    /// Mean of `(z - z*)²` after the step.
     pub error: Var<'t>,
     /// Positions after the step.
     pub xi: Var<'t>,
@@ -104,7 +104,7 @@ impl Term {
 }
 
 fn mean_square_error<'t>(_: &Config, step: &Step<'t>) -> Var<'t> {
-    step.error.mean_square()
+    step.error
 }
 
 fn effort_u<'t>(_: &Config, step: &Step<'t>) -> Var<'t> {

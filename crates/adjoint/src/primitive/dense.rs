@@ -186,12 +186,18 @@ fn dots<V: Vector, const R: usize, const C: usize>(
             }
         }
     });
-    if R == 4 && C == 4 {
-        let mut sums = [V::Real::default(); 16];
-        V::add_sums(std::array::from_fn(|k| sum[k / 4][k % 4]), &mut sums);
-        for r in 0..4 {
-            for c in 0..4 {
-                dw[(i + r) * outputs + o + c] += sums[4 * r + c];
+    if R * C == 16 {
+        let mut all = [V::zero(); 16];
+        for r in 0..R {
+            for c in 0..C {
+                all[r * C + c] = sum[r][c];
+            }
+        }
+        let sums = V::sums(all);
+        for r in 0..R {
+            let row = &mut dw[(i + r) * outputs + o..][..C];
+            for c in 0..C {
+                row[c] += sums[r * C + c];
             }
         }
         return;
@@ -210,14 +216,14 @@ dispatched! {
             ($r:literal, $i:expr) => {{
                 let mut o = 0;
                 if V::TILE == 8 {
-                    while o + 4 <= outputs {
-                        dots::<V, $r, 4>(x, dy, lanes, ($i, o, outputs), dw);
-                        o += 4;
+                    while o + 8 <= outputs {
+                        dots::<V, $r, 8>(x, dy, lanes, ($i, o, outputs), dw);
+                        o += 8;
                     }
                 }
-                while o + 2 <= outputs {
-                    dots::<V, $r, 2>(x, dy, lanes, ($i, o, outputs), dw);
-                    o += 2;
+                while o + 4 <= outputs {
+                    dots::<V, $r, 4>(x, dy, lanes, ($i, o, outputs), dw);
+                    o += 4;
                 }
                 while o < outputs {
                     dots::<V, $r, 1>(x, dy, lanes, ($i, o, outputs), dw);
@@ -226,9 +232,9 @@ dispatched! {
             }};
         }
         let mut i = 0;
-        while i + 4 <= inputs {
-            rows!(4, i);
-            i += 4;
+        while i + 2 <= inputs {
+            rows!(2, i);
+            i += 2;
         }
         while i < inputs {
             rows!(1, i);

@@ -183,8 +183,14 @@ impl<T: Real> Kernel<T> for View {
 
 dispatched! {
     fn forward_cell(view: &View, xi: &[T], field: &[T], y: &mut [T]) {
+        debug_assert!(y.len() >= view.lattice.width * view.lanes && field.len() == view.lattice.n * view.samples);
         for start in (0..view.lanes).step_by(BLOCK) {
-            view.points(&view.looks(xi, start), |i, at| y[i] = field[at]);
+            view.points(&view.looks(xi, start), |i, at| {
+                debug_assert!(i < y.len() && at < field.len());
+                // SAFETY: i is a point below the width of a lane below the lanes; at is a point on the lattice of a sample
+                // of the chunk. This is most of the primitive's work, and the checks are most of the rest.
+                unsafe { *y.get_unchecked_mut(i) = *field.get_unchecked(at) };
+            });
         }
     }
 }
@@ -192,7 +198,11 @@ dispatched! {
 dispatched! {
     fn reverse_cell(view: &View, xi: &[T], dy: &[T], to: &mut [T]) {
         for start in (0..view.lanes).step_by(BLOCK) {
-            view.points(&view.looks(xi, start), |i, at| to[at] += dy[i]);
+            view.points(&view.looks(xi, start), |i, at| {
+                debug_assert!(i < dy.len() && at < to.len());
+                // SAFETY: as in `forward_cell`.
+                unsafe { *to.get_unchecked_mut(at) += *dy.get_unchecked(i) };
+            });
         }
     }
 }

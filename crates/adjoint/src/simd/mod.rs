@@ -11,7 +11,7 @@ mod vector;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-pub(crate) use math::{cos, exp, exp2_negative, sin, tanh};
+pub(crate) use math::{cos, exp, exp2_negative, sin, tanh, tanh_unit};
 pub(crate) use vector::Vector;
 
 use crate::primitive::{Io, Kernel, Primitive};
@@ -53,6 +53,8 @@ pub(crate) mod sealed {
     pub trait Lanes: Sized {
         /// Degree of the Taylor polynomial of `exp` on |r| <= ln(2)/2, and of `sin` on |r| <= pi/2.
         const EXP_DEGREE: usize;
+        /// The same for `2^r` on |r| <= 1/2 where an error of one unit in the last place will do.
+        const EXP2_DEGREE: usize;
         const SIN_DEGREE: usize;
         /// Beyond this, tanh is taken as constant: it is 1 to rounding.
         const TANH_LIMIT: f64;
@@ -70,7 +72,7 @@ pub(crate) mod sealed {
 }
 
 macro_rules! real {
-    ($t:ident, $kernel:ident, $exp:literal, $sin:literal, $tanh:literal, $rational:literal, $floor:literal, $avx2:ident, $avx512:ident) => {
+    ($t:ident, $kernel:ident, $exp:literal, $exp2:literal, $sin:literal, $tanh:literal, $rational:literal, $floor:literal, $avx2:ident, $avx512:ident) => {
         impl Real for $t {
             const NAME: &'static str = stringify!($t);
             fn of(x: f64) -> Self {
@@ -85,6 +87,7 @@ macro_rules! real {
         }
         impl sealed::Lanes for $t {
             const EXP_DEGREE: usize = $exp;
+            const EXP2_DEGREE: usize = $exp2;
             const SIN_DEGREE: usize = $sin;
             const TANH_LIMIT: f64 = $tanh;
             const RATIONAL_TANH: bool = $rational;
@@ -100,8 +103,8 @@ macro_rules! real {
         }
     };
 }
-real!(f32, kernel_f32, 7, 13, 8.3, true, -64.0, F32x8, F32x16);
-real!(f64, kernel_f64, 13, 21, 19.1, false, -700.0, F64x4, F64x8);
+real!(f32, kernel_f32, 7, 6, 13, 8.3, true, -64.0, F32x8, F32x16);
+real!(f64, kernel_f64, 13, 13, 21, 19.1, false, -700.0, F64x4, F64x8);
 
 /// The instruction set kernels run with. Only [`Isa::available`] makes one, so holding it proves the CPU has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -43,12 +43,14 @@ pub trait Vector: Copy {
     fn reciprocal(self) -> Self {
         Self::of(1.0).div(self)
     }
-    /// Adds the sums of the lanes of each vector to consecutive numbers. Sixteen sums at once cost much less than sixteen times one.
+    /// Sums of the lanes of sixteen vectors, which together cost much less than sixteen times one.
     #[inline(always)]
-    fn add_sums(vectors: [Self; 16], to: &mut [Self::Real; 16]) {
-        for (to, v) in to.iter_mut().zip(vectors) {
-            *to += v.sum();
+    fn sums(vectors: [Self; 16]) -> [Self::Real; 16] {
+        let mut sums = [Self::Real::default(); 16];
+        for i in 0..16 {
+            sums[i] = vectors[i].sum();
         }
+        sums
     }
     #[inline(always)]
     fn zero() -> Self {

@@ -154,8 +154,15 @@ avx!(F32x16, __m512, f32, 16, 8, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_
         r.mul(self.fnma(r, Self::splat(2.0)))
     }
     #[inline(always)]
-    fn add_sums(v: [Self; 16], to: &mut [f32; 16]) {
-        unsafe { Self(sixteen_sums(v.map(|v| v.0))).add(Self::load(to, 0)).store(to, 0) }
+    fn sums(v: [Self; 16]) -> [f32; 16] {
+        // loops instead of array methods: closures that are not inlined lose the instruction set
+        let mut raw = [v[0].0; 16];
+        for i in 0..16 {
+            raw[i] = v[i].0;
+        }
+        let mut sums = [0.0; 16];
+        Self(unsafe { sixteen_sums(raw) }).store(&mut sums, 0);
+        sums
     }
 });
 avx!(F64x8, __m512d, f64, 8, 8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_fmadd_pd, _mm512_fnmadd_pd, _mm512_sqrt_pd,
