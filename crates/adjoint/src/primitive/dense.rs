@@ -2,7 +2,8 @@
 //!
 //! Three products: forward `wᵀ x`; reverse `dx = w dy`, `dw = x dyᵀ`, `db = sum dy`. In the first two the lanes are the
 //! vector axis and weights are broadcast, which needs no packing: a tile of outputs times up to three vectors
-//! stays in registers while the inputs stream by. The third is a sum over lanes: a tile of dot products.
+//! stays in registers while the inputs stream by. The third is a sum over lanes; with dy transposed first it has the same form,
+//! outputs as the vector axis and x broadcast, and needs no sums across a register.
 
 use super::*;
 use crate::simd::{Vector, dispatched, sweep};
@@ -38,12 +39,15 @@ struct Layer {
 }
 
 impl<T: Real> Kernel<T> for Layer {
+    fn scratch(&self) -> usize {
+        self.outputs * self.lanes
+    }
     fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut [T]) {
         let w = Weights { data: x[1], out_stride: 1, in_stride: self.outputs };
         product(isa, self.outputs, self.inputs, w, x[0], x[2], false, self.lanes, y);
     }
 
-    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut [T]) {
+    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], scratch: &mut [T]) {
         if dx[0].wanted() {
             let w = Weights { data: seen.x[1], out_stride: self.outputs, in_stride: 1 };
             let acc = dx[0].accumulate;
@@ -51,7 +55,8 @@ impl<T: Real> Kernel<T> for Layer {
         }
         if dx[1].wanted() {
             dx[1].prepare();
-            outer(isa, self.inputs, self.outputs, seen.x[0], dy, self.lanes, &mut dx[1].data);
+            transpose(isa, self.outputs, dy, self.lanes, scratch);
+            outer(isa, self.inputs, self.outputs, seen.x[0], dy, scratch, self.lanes, &mut dx[1].data);
         }
         if dx.len() > 2 && dx[2].wanted() {
             dx[2].prepare();
@@ -164,81 +169,123 @@ dispatched! {
     }
 }
 
-/// Dot products over the lanes of `R` rows of x with `C` rows of dy, added to a tile of dw.
+/// Lanes of dy that are worked on together: few enough to stay in the first-level cache while all inputs pass by.
+const STRETCH: usize = 128;
+
+/// `dw += x dyᵀ` for `R` inputs from row `i` on and `C` vectors of outputs from `o` on, given a stretch of dy transposed.
 #[inline(always)]
-fn dots<V: Vector, const R: usize, const C: usize>(
+fn outer_tile<V: Vector, const R: usize, const C: usize>(
+    x: &[V::Real],
+    dyt: &[V::Real],
+    lanes: usize,
+    stretch: std::ops::Range<usize>,
+    (i, o, outputs): (usize, usize, usize),
+    dw: &mut [V::Real],
+) {
+    let mut sum = [[V::zero(); C]; R];
+    debug_assert!((i + R) * lanes <= x.len());
+    for l in stretch {
+        let mut row = [V::zero(); C];
+        for c in 0..C {
+            row[c] = V::load(dyt, l * outputs + o + c * V::LANES);
+        }
+        for r in 0..R {
+            // SAFETY: the largest index is checked by the assertion above, against the sizes fixed at trace time.
+            let x = V::splat(unsafe { *x.get_unchecked((i + r) * lanes + l) });
+            for c in 0..C {
+                sum[r][c] = x.fma(row[c], sum[r][c]);
+            }
+        }
+    }
+    for r in 0..R {
+        for c in 0..C {
+            sum[r][c].put_or_add(true, dw, (i + r) * outputs + o + c * V::LANES, V::LANES);
+        }
+    }
+}
+
+/// Dot products over the lanes of row `i` of x with `C` rows of dy from `o` on: for outputs that do not fill a vector.
+#[inline(always)]
+fn dots<V: Vector, const C: usize>(
     x: &[V::Real],
     dy: &[V::Real],
     lanes: usize,
     (i, o, outputs): (usize, usize, usize),
     dw: &mut [V::Real],
 ) {
-    let mut sum = [[V::zero(); C]; R];
+    let mut sum = [V::zero(); C];
     sweep!(V, lanes, |l, n| {
-        let mut column = [V::zero(); C];
+        let row = V::get(x, i * lanes + l, n);
         for c in 0..C {
-            column[c] = V::get(dy, (o + c) * lanes + l, n);
-        }
-        for r in 0..R {
-            let row = V::get(x, (i + r) * lanes + l, n);
-            for c in 0..C {
-                sum[r][c] = row.fma(column[c], sum[r][c]);
-            }
+            sum[c] = row.fma(V::get(dy, (o + c) * lanes + l, n), sum[c]);
         }
     });
-    if R * C == 16 {
-        let mut all = [V::zero(); 16];
-        for r in 0..R {
-            for c in 0..C {
-                all[r * C + c] = sum[r][c];
-            }
-        }
-        let sums = V::sums(all);
-        for r in 0..R {
-            let row = &mut dw[(i + r) * outputs + o..][..C];
-            for c in 0..C {
-                row[c] += sums[r * C + c];
-            }
-        }
-        return;
+    for c in 0..C {
+        dw[i * outputs + o + c] += sum[c].sum();
     }
-    for r in 0..R {
-        for c in 0..C {
-            dw[(i + r) * outputs + o + c] += sum[r][c].sum();
+}
+
+dispatched! {
+    /// The outputs of dy that fill vectors, transposed: `[lanes][outputs]`.
+    fn transpose(outputs: usize, dy: &[T], lanes: usize, dyt: &mut [T]) {
+        let whole_lanes = lanes / V::LANES * V::LANES;
+        for o in (0..outputs / V::LANES * V::LANES).step_by(V::LANES) {
+            for l in (0..whole_lanes).step_by(V::LANES) {
+                V::transpose(&dy[o * lanes + l..], lanes, &mut dyt[l * outputs + o..], outputs);
+            }
+            for l in whole_lanes..lanes {
+                for c in 0..V::LANES {
+                    dyt[l * outputs + o + c] = dy[(o + c) * lanes + l];
+                }
+            }
         }
     }
 }
 
 dispatched! {
     /// `dw += x dyᵀ`.
-    fn outer(inputs: usize, outputs: usize, x: &[T], dy: &[T], lanes: usize, dw: &mut [T]) {
-        macro_rules! rows {
-            ($r:literal, $i:expr) => {{
-                let mut o = 0;
-                if V::TILE == 8 {
-                    while o + 8 <= outputs {
-                        dots::<V, $r, 8>(x, dy, lanes, ($i, o, outputs), dw);
-                        o += 8;
-                    }
+    fn outer(inputs: usize, outputs: usize, x: &[T], dy: &[T], dyt: &[T], lanes: usize, dw: &mut [T]) {
+        macro_rules! columns {
+            ($r:literal, $c:literal, $o:expr, $stretch:ident) => {{
+                let mut i = 0;
+                while i + $r <= inputs {
+                    outer_tile::<V, $r, $c>(x, dyt, lanes, $stretch.clone(), (i, $o, outputs), dw);
+                    i += $r;
                 }
-                while o + 4 <= outputs {
-                    dots::<V, $r, 4>(x, dy, lanes, ($i, o, outputs), dw);
-                    o += 4;
-                }
-                while o < outputs {
-                    dots::<V, $r, 1>(x, dy, lanes, ($i, o, outputs), dw);
-                    o += 1;
+                while i < inputs {
+                    outer_tile::<V, 1, $c>(x, dyt, lanes, $stretch.clone(), (i, $o, outputs), dw);
+                    i += 1;
                 }
             }};
         }
-        let mut i = 0;
-        while i + 2 <= inputs {
-            rows!(2, i);
-            i += 2;
+        let mut o = 0;
+        for start in (0..lanes).step_by(STRETCH) {
+            let stretch = start..lanes.min(start + STRETCH);
+            o = 0;
+            if V::TILE == 8 {
+                while o + 4 * V::LANES <= outputs {
+                    columns!(6, 4, o, stretch);
+                    o += 4 * V::LANES;
+                }
+            }
+            while o + 2 * V::LANES <= outputs {
+                columns!(6, 2, o, stretch);
+                o += 2 * V::LANES;
+            }
+            while o + V::LANES <= outputs {
+                columns!(8, 1, o, stretch);
+                o += V::LANES;
+            }
         }
-        while i < inputs {
-            rows!(1, i);
-            i += 1;
+        while o < outputs {
+            for i in 0..inputs {
+                if o + 2 <= outputs {
+                    dots::<V, 2>(x, dy, lanes, (i, o, outputs), dw);
+                } else {
+                    dots::<V, 1>(x, dy, lanes, (i, o, outputs), dw);
+                }
+            }
+            o += 2;
         }
     }
 }

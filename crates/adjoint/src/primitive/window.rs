@@ -183,14 +183,28 @@ impl<T: Real> Kernel<T> for View {
 
 dispatched! {
     fn forward_cell(view: &View, xi: &[T], field: &[T], y: &mut [T]) {
-        debug_assert!(y.len() >= view.lattice.width * view.lanes && field.len() == view.lattice.n * view.samples);
         for start in (0..view.lanes).step_by(BLOCK) {
-            view.points(&view.looks(xi, start), |i, at| {
-                debug_assert!(i < y.len() && at < field.len());
-                // SAFETY: i is a point below the width of a lane below the lanes; at is a point on the lattice of a sample
-                // of the chunk. This is most of the primitive's work, and the checks are most of the rest.
-                unsafe { *y.get_unchecked_mut(i) = *field.get_unchecked(at) };
-            });
+            let looks = view.looks(xi, start);
+            match view.inside(&looks) {
+                // a block of whole vectors, all inside: point k of every window in one go
+                Some(firsts) if looks.count == BLOCK => {
+                    let mut at = [0; BLOCK];
+                    for j in 0..BLOCK {
+                        at[j] = firsts[j] as u32;
+                    }
+                    for k in 0..view.lattice.width {
+                        let mut part = [0; BLOCK];
+                        for j in (0..BLOCK).step_by(V::LANES) {
+                            part[..V::LANES].copy_from_slice(&at[j..j + V::LANES]);
+                            V::gather(field, &part).store(y, k * view.lanes + start + j);
+                        }
+                        for j in 0..BLOCK {
+                            at[j] += view.samples as u32;
+                        }
+                    }
+                }
+                _ => view.points(&looks, |i, at| y[i] = field[at]),
+            }
         }
     }
 }

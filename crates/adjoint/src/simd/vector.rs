@@ -43,14 +43,24 @@ pub trait Vector: Copy {
     fn reciprocal(self) -> Self {
         Self::of(1.0).div(self)
     }
-    /// Sums of the lanes of sixteen vectors, which together cost much less than sixteen times one.
+    /// Numbers from the places `at`, one per lane.
     #[inline(always)]
-    fn sums(vectors: [Self; 16]) -> [Self::Real; 16] {
-        let mut sums = [Self::Real::default(); 16];
-        for i in 0..16 {
-            sums[i] = vectors[i].sum();
+    fn gather(from: &[Self::Real], at: &[u32; 16]) -> Self {
+        let mut lanes = [Self::Real::default(); 16];
+        for i in 0..Self::LANES {
+            lanes[i] = from[at[i] as usize];
         }
-        sums
+        Self::load(&lanes, 0)
+    }
+    /// Rows and columns of a square block exchanged: lane j of row i, `i * stride` apart in `from`, becomes lane i of row j,
+    /// `j * to_stride` apart in `to`.
+    #[inline(always)]
+    fn transpose(from: &[Self::Real], stride: usize, to: &mut [Self::Real], to_stride: usize) {
+        for i in 0..Self::LANES {
+            for j in 0..Self::LANES {
+                to[j * to_stride + i] = from[i * stride + j];
+            }
+        }
     }
     #[inline(always)]
     fn zero() -> Self {

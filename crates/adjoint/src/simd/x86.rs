@@ -154,15 +154,14 @@ avx!(F32x16, __m512, f32, 16, 8, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_
         r.mul(self.fnma(r, Self::splat(2.0)))
     }
     #[inline(always)]
-    fn sums(v: [Self; 16]) -> [f32; 16] {
-        // loops instead of array methods: closures that are not inlined lose the instruction set
-        let mut raw = [v[0].0; 16];
-        for i in 0..16 {
-            raw[i] = v[i].0;
-        }
-        let mut sums = [0.0; 16];
-        Self(unsafe { sixteen_sums(raw) }).store(&mut sums, 0);
-        sums
+    fn gather(from: &[f32], at: &[u32; 16]) -> Self {
+        debug_assert!(at.iter().all(|&at| (at as usize) < from.len()));
+        unsafe { Self(_mm512_i32gather_ps::<4>(_mm512_loadu_si512(at.as_ptr().cast()), from.as_ptr())) }
+    }
+    #[inline(always)]
+    fn transpose(from: &[f32], stride: usize, to: &mut [f32], to_stride: usize) {
+        debug_assert!(15 * stride + 16 <= from.len() && 15 * to_stride + 16 <= to.len());
+        unsafe { transpose_16(from.as_ptr(), stride, to.as_mut_ptr(), to_stride) }
     }
 });
 avx!(F64x8, __m512d, f64, 8, 8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_fmadd_pd, _mm512_fnmadd_pd, _mm512_sqrt_pd,
@@ -175,33 +174,33 @@ avx!(F64x4, __m256d, f64, 4, 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_p
     { add = _mm256_add_pd, sub = _mm256_sub_pd, mul = _mm256_mul_pd, div = _mm256_div_pd, min = _mm256_min_pd, max = _mm256_max_pd },
     (256 _mm256_round_pd _mm256_cmp_pd _mm256_blendv_pd _mm256_andnot_pd _mm256_castpd_si256 _mm256_castsi256_pd _mm256_slli_epi64 52 1023 _mm256_set1_pd), {});
 
-/// Lane i of the result is the sum of the lanes of vector i: a tree that halves both the vectors and what is left to add.
+/// A 16 x 16 block: pairs of rows are interleaved, then pairs of pairs, then quarters of registers.
 #[inline(always)]
-unsafe fn sixteen_sums(v: [__m512; 16]) -> __m512 {
+unsafe fn transpose_16(from: *const f32, stride: usize, to: *mut f32, to_stride: usize) {
     unsafe {
-        // each line adds two halves of every vector and puts two vectors into one
-        let mut a = [v[0]; 8];
+        let mut a = [_mm512_setzero_ps(); 16];
         for i in 0..8 {
-            a[i] = _mm512_add_ps(
-                _mm512_shuffle_f32x4::<0x44>(v[i], v[i + 8]),
-                _mm512_shuffle_f32x4::<0xEE>(v[i], v[i + 8]),
-            );
+            let (even, odd) = (_mm512_loadu_ps(from.add(2 * i * stride)), _mm512_loadu_ps(from.add((2 * i + 1) * stride)));
+            a[2 * i] = _mm512_unpacklo_ps(even, odd);
+            a[2 * i + 1] = _mm512_unpackhi_ps(even, odd);
         }
-        let mut b = [v[0]; 4];
-        for i in 0..4 {
-            b[i] = _mm512_add_ps(
-                _mm512_shuffle_f32x4::<0x88>(a[i], a[i + 4]),
-                _mm512_shuffle_f32x4::<0xDD>(a[i], a[i + 4]),
-            );
+        // quarter q of b[4 g + c] holds column 4 q + c of the rows 4 g .. 4 g + 3
+        let mut b = [_mm512_setzero_ps(); 16];
+        for g in 0..4 {
+            for half in 0..2 {
+                let (first, second) = (_mm512_castps_pd(a[4 * g + half]), _mm512_castps_pd(a[4 * g + half + 2]));
+                b[4 * g + 2 * half] = _mm512_castpd_ps(_mm512_unpacklo_pd(first, second));
+                b[4 * g + 2 * half + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(first, second));
+            }
         }
-        let mut c = [v[0]; 2];
-        for i in 0..2 {
-            c[i] = _mm512_add_ps(
-                _mm512_shuffle_ps::<0x44>(b[i], b[i + 2]),
-                _mm512_shuffle_ps::<0xEE>(b[i], b[i + 2]),
-            );
+        for c in 0..4 {
+            let (low, high) = ((b[c], b[4 + c]), (b[8 + c], b[12 + c]));
+            let even = [_mm512_shuffle_f32x4::<0x88>(low.0, low.1), _mm512_shuffle_f32x4::<0x88>(high.0, high.1)];
+            let odd = [_mm512_shuffle_f32x4::<0xDD>(low.0, low.1), _mm512_shuffle_f32x4::<0xDD>(high.0, high.1)];
+            _mm512_storeu_ps(to.add(c * to_stride), _mm512_shuffle_f32x4::<0x88>(even[0], even[1]));
+            _mm512_storeu_ps(to.add((c + 8) * to_stride), _mm512_shuffle_f32x4::<0xDD>(even[0], even[1]));
+            _mm512_storeu_ps(to.add((c + 4) * to_stride), _mm512_shuffle_f32x4::<0x88>(odd[0], odd[1]));
+            _mm512_storeu_ps(to.add((c + 12) * to_stride), _mm512_shuffle_f32x4::<0xDD>(odd[0], odd[1]));
         }
-        let d = _mm512_add_ps(_mm512_shuffle_ps::<0x88>(c[0], c[1]), _mm512_shuffle_ps::<0xDD>(c[0], c[1]));
-        _mm512_permutexvar_ps(_mm512_setr_epi32(0, 2, 1, 3, 8, 10, 9, 11, 4, 6, 5, 7, 12, 14, 13, 15), d)
     }
 }
