@@ -26,6 +26,8 @@ pub(crate) struct Op {
     pub essential: bool,
     /// Whether a reverse sweep needs its value, itself or on the way to another one.
     pub recompute: bool,
+    /// Whether that is still so when what is expensive was stored.
+    pub recompute_beside_stored: bool,
     /// Present if its reverse runs.
     pub reverse: Option<ReverseOp>,
 }
@@ -55,7 +57,7 @@ pub(crate) struct Plan {
     pub adjoint_len: Vec<usize>,
     /// Adjoint slots that are summed over all steps of a rollout.
     pub persistent_adjoints: Vec<usize>,
-    /// Value slots that hold something the reverse sweep reads: kept per step when storing instead of recomputing.
+    /// Value slots worth keeping per step when storing instead of recomputing.
     pub stored: Vec<usize>,
     pub constants: Vec<(usize, Vec<f64>)>,
     pub params: Vec<Placed>,
@@ -164,7 +166,8 @@ fn assign(lifetimes: &[(usize, Lifetime, usize)], slots: &mut Vec<usize>) -> Has
 impl Plan {
     pub fn new(trace: &Trace, samples: usize) -> Plan {
         let facts = analyse(trace);
-        let Values { value_of, stored, value_len, recompute } = place_values(trace, &facts, samples);
+        let Values { value_of, stored, value_len, recompute, beside_stored } =
+            place_values(trace, &facts, samples);
         let (adjoint_of, persistent_adjoints, adjoint_len) = place_adjoints(trace, &facts, samples);
 
         // contributions to an adjoint in the order they arrive: the first writes, the others add
@@ -183,7 +186,7 @@ impl Plan {
 
         let mut essential = vec![false; trace.nodes.len()];
         trace.next.iter().chain(trace.terms.iter().map(|t| &t.1)).for_each(|&id| essential[id] = true);
-        mark_inputs(trace, &mut essential);
+        mark_inputs(trace, &mut essential, |_| true);
 
         let (mut setup, mut step) = (Vec::new(), Vec::new());
         for (id, node) in trace.nodes.iter().enumerate().rev() {
@@ -218,6 +221,7 @@ impl Plan {
                 output: value_of[id],
                 essential: essential[id],
                 recompute: recompute[id],
+                recompute_beside_stored: beside_stored[id],
                 reverse,
             };
             if facts.in_step[id] { step.push(op) } else { setup.push(op) }
@@ -259,11 +263,12 @@ impl Plan {
     }
 }
 
-/// Marks everything that a marked node is computed from.
-fn mark_inputs(trace: &Trace, marked: &mut [bool]) {
+/// Marks everything that a marked node is computed from, as far as nodes are computed at all.
+fn mark_inputs(trace: &Trace, marked: &mut [bool], computed: impl Fn(usize) -> bool) {
     for (id, node) in trace.nodes.iter().enumerate().rev() {
         if let Source::Primitive { inputs, .. } = &node.source
             && marked[id]
+            && computed(id)
         {
             inputs.iter().for_each(|&(i, _)| marked[i] = true);
         }
@@ -279,6 +284,8 @@ struct Values {
     value_len: Vec<usize>,
     /// Nodes that must be computed again before a step is reversed.
     recompute: Vec<bool>,
+    /// The same if the stored ones were kept.
+    beside_stored: Vec<bool>,
 }
 
 fn place_values(trace: &Trace, facts: &Facts, samples: usize) -> Values {
@@ -310,29 +317,44 @@ fn place_values(trace: &Trace, facts: &Facts, samples: usize) -> Values {
         last[id] = last[id].max(n);
     }
 
+    let mut recompute = read_in_reverse.clone();
+    mark_inputs(trace, &mut recompute, |_| true);
+    let stored: Vec<bool> = (0..trace.nodes.len())
+        .map(|id| facts.in_step[id] && recompute[id] && expensive(trace, id, samples))
+        .collect();
+    let mut beside_stored = read_in_reverse;
+    mark_inputs(trace, &mut beside_stored, |id| !stored[id]);
+    beside_stored.iter_mut().zip(&stored).for_each(|(rerun, stored)| *rerun &= !stored);
+
     let (mut slots, mut value_of, mut shared) = (Vec::new(), vec![usize::MAX; trace.nodes.len()], Vec::new());
     for (id, node) in trace.nodes.iter().enumerate() {
         let len = node.shape.len(samples);
         let computed_in_step = facts.in_step[id] && matches!(node.source, Source::Primitive { .. });
-        if computed_in_step {
+        if computed_in_step && !stored[id] {
             let first = facts.position[id];
             shared.push((id, Lifetime { first, last: last[id].max(first) }, len));
         } else {
-            slots.push(len); // inputs and set-up values keep their place for the whole rollout
+            // inputs and set-up values keep their place for the whole rollout, stored ones for the whole step: they are put
+            // back before anything else is computed again
+            slots.push(len);
             value_of[id] = slots.len() - 1;
         }
     }
-    let placed = assign(&shared, &mut slots);
-    let mut stored = Vec::new();
-    for (id, _, _) in shared {
-        value_of[id] = placed[&id];
-        if read_in_reverse[id] {
-            stored.push(placed[&id]);
-        }
+    for (id, slot) in assign(&shared, &mut slots) {
+        value_of[id] = slot;
     }
-    let mut recompute = read_in_reverse;
-    mark_inputs(trace, &mut recompute);
-    Values { value_of, stored, value_len: slots, recompute }
+    let stored = (0..trace.nodes.len()).filter(|&id| stored[id]).map(|id| value_of[id]).collect();
+    Values { value_of, stored, value_len: slots, recompute, beside_stored }
+}
+
+/// Arithmetic per number from which reading it back from memory is cheaper than computing it again: a dense layer with many inputs.
+const EXPENSIVE: f64 = 100.0;
+
+fn expensive(trace: &Trace, id: usize, samples: usize) -> bool {
+    let node = &trace.nodes[id];
+    let Source::Primitive { primitive, inputs } = &node.source else { return false };
+    let io = Io { inputs: inputs.iter().map(|i| i.1).collect(), output: node.shape, samples };
+    primitive.flops(&io) >= EXPENSIVE * node.shape.len(samples) as f64
 }
 
 /// Adjoint slot of every node that has one, the slots summed over a rollout, and the length of every slot.

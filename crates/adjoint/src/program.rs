@@ -137,8 +137,23 @@ impl<T: Real> Program<T> {
 
     /// Multiplications and additions of the forward run of one chunk.
     pub fn flops(&self, steps: usize) -> f64 {
-        let sum = |ops: &[crate::plan::Op]| ops.iter().map(|op| op.primitive.flops(&op.io)).sum::<f64>();
-        sum(&self.plan.setup) + steps as f64 * sum(&self.plan.step)
+        let setup: f64 = self.plan.setup.iter().map(|op| op.primitive.flops(&op.io)).sum();
+        setup + self.step_flops(steps, |_| true)
+    }
+
+    /// The same for a gradient: the forward run, what is computed again, and twice the forward run for the reverse rules, each of
+    /// which is about two products where the forward kernel is one.
+    pub fn gradient_flops(&self, steps: usize, strategy: Strategy) -> f64 {
+        let again = match strategy {
+            Strategy::Recompute => self.step_flops(steps, |op| op.recompute),
+            Strategy::Store => self.step_flops(steps, |op| op.recompute_beside_stored),
+        };
+        3.0 * self.flops(steps) + again
+    }
+
+    fn step_flops(&self, steps: usize, counts: impl Fn(&crate::plan::Op) -> bool) -> f64 {
+        let ops = self.plan.step.iter().filter(|op| counts(op));
+        steps as f64 * ops.map(|op| op.primitive.flops(&op.io)).sum::<f64>()
     }
 
     /// Runs all samples forward and returns the records.
@@ -308,10 +323,10 @@ impl<T: Real> Program<T> {
         for t in (0..run.steps).rev() {
             worker.recall(plan, t);
             self.load_sequences(worker, run, members, t);
-            match strategy {
-                Strategy::Recompute => worker.step_for_reverse(plan, kernels),
-                Strategy::Store => worker.exchange_stored(plan, t),
+            if strategy == Strategy::Store {
+                worker.exchange_stored(plan, t);
             }
+            worker.step_for_reverse(plan, kernels, strategy);
             worker.reverse_step(plan, kernels, |term, sample| {
                 T::of(if sample < members.real { share * run.weights[term][t] } else { 0.0 })
             });

@@ -2,8 +2,9 @@
 //!
 //! Forward, only the carried states of every step are kept. In reverse, each step is first computed again from its
 //! states (in cache, since a step is small) and then reversed: memory grows with steps times state, whatever
-//! the network. With [`Strategy::Store`] the values the reverse rules look at are kept instead of computed again; buffers
-//! change hands by swapping, so nothing is copied. Both run the same kernels on the same numbers and give the same bits.
+//! the network. With [`Strategy::Store`] the outputs of large dense layers are kept instead of computed again; buffers
+//! change hands by swapping, so nothing is copied. Cheaper values are computed again in either case: they come faster from
+//! the arithmetic units than from main memory. Both run the same kernels on the same numbers and give the same bits.
 
 use crate::buffer::Buffer;
 use crate::plan::{Op, Plan};
@@ -16,7 +17,7 @@ use std::mem::take;
 pub enum Strategy {
     /// Computes every step again: least memory.
     Recompute,
-    /// Keeps what the reverse rules look at: no second computation, memory for all steps.
+    /// Keeps what is expensive to compute, for all steps, and computes the rest again.
     Store,
 }
 
@@ -98,9 +99,15 @@ impl<T: Real> Worker<T> {
     }
 
     /// Computes again what the reverse of a step looks at, and nothing else of it.
-    pub fn step_for_reverse(&mut self, plan: &Plan, kernels: &Kernels<T>) {
-        for (op, kernel) in plan.step.iter().zip(&kernels.step).filter(|(op, _)| op.recompute) {
-            self.forward_op(op, kernel.as_ref(), kernels.isa);
+    pub fn step_for_reverse(&mut self, plan: &Plan, kernels: &Kernels<T>, strategy: Strategy) {
+        for (op, kernel) in plan.step.iter().zip(&kernels.step) {
+            let needed = match strategy {
+                Strategy::Recompute => op.recompute,
+                Strategy::Store => op.recompute_beside_stored,
+            };
+            if needed {
+                self.forward_op(op, kernel.as_ref(), kernels.isa);
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use adjoint::{Real, Strategy, Threads, peak_flops};
+use adjoint::{Real, Threads, peak_flops};
 use control::policy::initial_params;
 use control::random::{Purpose, stream};
 use control::{Cases, ClosedLoop, Config, Decision, Disturbance, Pool, agents::start_positions};
@@ -72,9 +72,7 @@ pub fn bench<T: Real>(config: &Config, threads: usize, repeat: usize) -> Bench {
 
     let program = closed_loop.program();
     let chunks = cases.count.div_ceil(program.chunk()) as f64;
-    // a reverse sweep does about twice the arithmetic of the forward one, after computing the step again unless it was stored
-    let passes = if strategy == Strategy::Recompute { 4.0 } else { 3.0 };
-    let gflops = passes * chunks * program.flops(config.time.steps) / update_s / 1e9;
+    let gflops = chunks * program.gradient_flops(config.time.steps, strategy) / update_s / 1e9;
     let [decision_us_p50, decision_us_p99] = decision_times(config, &typed, &cases);
     Bench {
         task: config.task.clone(),

@@ -18,9 +18,9 @@ pub trait Dynamics: Send + Sync {
     /// Order of the scheme in time: halving the time step divides the error by `2^order`.
     fn order(&self) -> u32;
 
-    /// What a forcing field adds to one step, linear in `f`. Columns are independent fields.
+    /// What a forcing field adds to one step, linear in `f`: by default an explicit step of it. Columns are independent fields.
     fn response<'t>(&self, f: Var<'t>) -> Var<'t> {
-        f
+        self.dt() * f
     }
 
     /// The field after one time step, from the field `z` (`[n][1]`) and the [`Dynamics::response`] to the forcing.

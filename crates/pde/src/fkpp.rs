@@ -44,10 +44,6 @@ impl Dynamics for Fkpp {
         1
     }
 
-    fn response<'t>(&self, f: Var<'t>) -> Var<'t> {
-        self.dt * f
-    }
-
     fn step<'t>(&self, z: Var<'t>, response: Var<'t>) -> Var<'t> {
         let growth = self.dt * self.rho;
         let reacted = z * (1.0 + growth - growth * z);

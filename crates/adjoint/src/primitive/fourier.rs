@@ -109,16 +109,16 @@ fn root<T: Real>(j: usize, n: usize) -> [T; 2] {
 
 impl<T: Real> Plan<T> {
     fn new(n: usize) -> Plan<T> {
-        let length = if n % 2 == 0 { n / 2 } else { n };
+        let length = if n.is_multiple_of(2) { n / 2 } else { n };
         let mut radices = Vec::new();
         let mut rest = length;
-        while rest % 4 == 0 {
+        while rest.is_multiple_of(4) {
             radices.push(4);
             rest /= 4;
         }
         let mut p = 2;
         while rest > 1 {
-            if rest % p == 0 {
+            if rest.is_multiple_of(p) {
                 radices.push(p);
                 rest /= p;
             } else {
@@ -240,7 +240,7 @@ dispatched! {
     /// `y (+)= weight_k X_k`.
     fn analysis(plan: &Plan<T>, weights: &[T], lanes: usize, x: &[T], accumulate: bool, y: &mut [T], scratch: &mut [T]) {
         let (a, b) = scratch.split_at_mut(2 * plan.length * V::LANES);
-        let (even, h) = (plan.n % 2 == 0, plan.length);
+        let (even, h) = (plan.n.is_multiple_of(2), plan.length);
         let half = T::of(0.5);
         sweep!(V, lanes, |l, count| {
             for j in 0..h {
@@ -286,7 +286,7 @@ dispatched! {
     /// `y (+)= sum_k weight_k X_k e^{2 pi i j k / n} / n`, the conjugate modes included.
     fn synthesis(plan: &Plan<T>, weights: &[T], lanes: usize, x: &[T], accumulate: bool, y: &mut [T], scratch: &mut [T]) {
         let (a, b) = scratch.split_at_mut(2 * plan.length * V::LANES);
-        let (even, h) = (plan.n % 2 == 0, plan.length);
+        let (even, h) = (plan.n.is_multiple_of(2), plan.length);
         let scale = T::of(1.0 / plan.n as f64);
         sweep!(V, lanes, |l, count| {
             // a macro, because a closure that is not inlined loses the instruction set

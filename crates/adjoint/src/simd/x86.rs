@@ -180,7 +180,8 @@ unsafe fn transpose_16(from: *const f32, stride: usize, to: *mut f32, to_stride:
     unsafe {
         let mut a = [_mm512_setzero_ps(); 16];
         for i in 0..8 {
-            let (even, odd) = (_mm512_loadu_ps(from.add(2 * i * stride)), _mm512_loadu_ps(from.add((2 * i + 1) * stride)));
+            let (even, odd) =
+                (_mm512_loadu_ps(from.add(2 * i * stride)), _mm512_loadu_ps(from.add((2 * i + 1) * stride)));
             a[2 * i] = _mm512_unpacklo_ps(even, odd);
             a[2 * i + 1] = _mm512_unpackhi_ps(even, odd);
         }
@@ -188,15 +189,18 @@ unsafe fn transpose_16(from: *const f32, stride: usize, to: *mut f32, to_stride:
         let mut b = [_mm512_setzero_ps(); 16];
         for g in 0..4 {
             for half in 0..2 {
-                let (first, second) = (_mm512_castps_pd(a[4 * g + half]), _mm512_castps_pd(a[4 * g + half + 2]));
+                let (first, second) =
+                    (_mm512_castps_pd(a[4 * g + half]), _mm512_castps_pd(a[4 * g + half + 2]));
                 b[4 * g + 2 * half] = _mm512_castpd_ps(_mm512_unpacklo_pd(first, second));
                 b[4 * g + 2 * half + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(first, second));
             }
         }
         for c in 0..4 {
             let (low, high) = ((b[c], b[4 + c]), (b[8 + c], b[12 + c]));
-            let even = [_mm512_shuffle_f32x4::<0x88>(low.0, low.1), _mm512_shuffle_f32x4::<0x88>(high.0, high.1)];
-            let odd = [_mm512_shuffle_f32x4::<0xDD>(low.0, low.1), _mm512_shuffle_f32x4::<0xDD>(high.0, high.1)];
+            let even =
+                [_mm512_shuffle_f32x4::<0x88>(low.0, low.1), _mm512_shuffle_f32x4::<0x88>(high.0, high.1)];
+            let odd =
+                [_mm512_shuffle_f32x4::<0xDD>(low.0, low.1), _mm512_shuffle_f32x4::<0xDD>(high.0, high.1)];
             _mm512_storeu_ps(to.add(c * to_stride), _mm512_shuffle_f32x4::<0x88>(even[0], even[1]));
             _mm512_storeu_ps(to.add((c + 8) * to_stride), _mm512_shuffle_f32x4::<0xDD>(even[0], even[1]));
             _mm512_storeu_ps(to.add((c + 4) * to_stride), _mm512_shuffle_f32x4::<0x88>(odd[0], odd[1]));

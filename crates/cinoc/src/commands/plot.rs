@@ -3,7 +3,7 @@
 use super::subject::resolve;
 use crate::arguments::Plot;
 use crate::failure::Failure;
-use lab::report::write_report;
+use lab::report::Report;
 use learn::evaluate::{evaluate, roll_out};
 use learn::run::METRICS;
 use std::path::PathBuf;
@@ -18,17 +18,16 @@ pub fn run(request: &Plot) -> Result<(), Failure> {
     })?;
     let metrics = subject.path.with_file_name(METRICS);
     let metrics = metrics.exists().then_some(metrics);
-    let policy = learn::policy_file::PolicyFile { config: subject.config, ..subject.policy };
-    let report = write_report(
-        &folder,
-        &policy,
-        &evaluation,
-        &rollouts,
-        &subject.cases,
-        &subject.cases_label,
-        metrics.as_deref(),
-    )
-    .map_err(|error| Failure::Run(error.to_string()))?;
+    let report = Report {
+        policy: &subject.policy,
+        config: &subject.config,
+        evaluation: &evaluation,
+        rollouts: &rollouts,
+        cases: &subject.cases,
+        cases_label: &subject.cases_label,
+        metrics: metrics.as_deref(),
+    };
+    let report = report.write(&folder).map_err(|error| Failure::Run(error.to_string()))?;
     println!("{}", report.display());
     Ok(())
 }
