@@ -3,7 +3,7 @@
 //! With k the agents' kernels and w their intensities this is the forcing field.
 
 use super::*;
-use crate::simd::{dispatched, sweep};
+use crate::simd::{Vector, dispatched, sweep};
 
 pub(crate) struct Contract;
 
@@ -49,14 +49,17 @@ impl<T: Real> Kernel<T> for Columns {
 
 dispatched! {
     fn forward(c: &Columns, k: &[T], w: &[T], y: &mut [T]) {
+        // four sums at once, because one addition would have to wait for the one before
+        const SUMS: usize = 4;
         for row in 0..c.rows {
             sweep!(V, c.samples, |s, n| {
-                let mut sum = V::zero();
+                let mut sum = [V::zero(); SUMS];
                 for col in 0..c.cols {
                     let lane = col * c.samples + s;
-                    sum = V::get(k, row * c.cols * c.samples + lane, n).fma(V::get(w, lane, n), sum);
+                    let part = &mut sum[col % SUMS];
+                    *part = V::get(k, row * c.cols * c.samples + lane, n).fma(V::get(w, lane, n), *part);
                 }
-                sum.put(y, row * c.samples + s, n);
+                sum[0].add(sum[1]).add(sum[2].add(sum[3])).put(y, row * c.samples + s, n);
             });
         }
     }
@@ -76,18 +79,40 @@ dispatched! {
     }
 }
 
+/// Adjoints of the weights of `C` neighbouring columns: neighbours in memory too, and independent sums.
+#[inline(always)]
+fn weights_strip<V: Vector, const C: usize>(
+    c: &Columns,
+    (col, s, n): (usize, usize, usize),
+    k: &[V::Real],
+    dy: &[V::Real],
+    accumulate: bool,
+    to: &mut [V::Real],
+) {
+    let mut sum = [V::zero(); C];
+    for row in 0..c.rows {
+        let d = V::get(dy, row * c.samples + s, n);
+        for j in 0..C {
+            sum[j] = V::get(k, (row * c.cols + col + j) * c.samples + s, n).fma(d, sum[j]);
+        }
+    }
+    for j in 0..C {
+        sum[j].put_or_add(accumulate, to, (col + j) * c.samples + s, n);
+    }
+}
+
 dispatched! {
     fn reverse_weights(c: &Columns, k: &[T], dy: &[T], accumulate: bool, to: &mut [T]) {
-        for col in 0..c.cols {
-            sweep!(V, c.samples, |s, n| {
-                let lane = col * c.samples + s;
-                let mut sum = V::zero();
-                for row in 0..c.rows {
-                    let at = row * c.cols * c.samples + lane;
-                    sum = V::get(k, at, n).fma(V::get(dy, row * c.samples + s, n), sum);
-                }
-                sum.put_or_add(accumulate, to, lane, n);
-            });
-        }
+        sweep!(V, c.samples, |s, n| {
+            let mut col = 0;
+            while col + 4 <= c.cols {
+                weights_strip::<V, 4>(c, (col, s, n), k, dy, accumulate, to);
+                col += 4;
+            }
+            while col < c.cols {
+                weights_strip::<V, 1>(c, (col, s, n), k, dy, accumulate, to);
+                col += 1;
+            }
+        });
     }
 }

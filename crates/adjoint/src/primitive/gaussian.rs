@@ -3,7 +3,7 @@
 //! Differentiated in the positions: `dxi_i = sum_r dy[r][i] y[r][i] (x_r - xi_i) / sigma²`.
 
 use super::*;
-use crate::simd::{self, Vector, dispatched, sweep};
+use crate::simd::{self, Vector, dispatched};
 use std::f64::consts::LOG2_E;
 
 /// Shape of the bumps and the grid they are sampled on.
@@ -70,36 +70,82 @@ fn distance<V: Vector>(k: &Sampled<V::Real>, periodic: bool, x: V::Real, xi: V) 
     if periodic { d.mul(V::splat(k.frequency)).round().fnma(V::splat(k.period), d) } else { d }
 }
 
+/// Bumps of `C` vectors of positions: neighbours in memory, and independent work.
+#[inline(always)]
+fn forward_strip<V: Vector, const C: usize>(
+    k: &Sampled<V::Real>,
+    periodic: bool,
+    (i, n): (usize, usize),
+    xi: &[V::Real],
+    y: &mut [V::Real],
+) {
+    // e^(-d²/(2 sigma²)) as a power of two
+    let exponent = V::splat(V::Real::of(-0.5 * LOG2_E) * k.inverse_variance);
+    let height = V::splat(k.height);
+    let mut positions = [V::zero(); C];
+    for c in 0..C {
+        positions[c] = V::get(xi, i + c * V::LANES, n);
+    }
+    for (row, &x) in k.points.iter().enumerate() {
+        for c in 0..C {
+            let d = distance(k, periodic, x, positions[c]);
+            let value = simd::exp2_negative(d.mul(d).mul(exponent)).mul(height);
+            value.put(y, row * k.lanes + i + c * V::LANES, n);
+        }
+    }
+}
+
+#[inline(always)]
+fn reverse_strip<V: Vector, const C: usize>(
+    k: &Sampled<V::Real>,
+    periodic: bool,
+    (i, n): (usize, usize),
+    (xi, y, dy): (&[V::Real], &[V::Real], &[V::Real]),
+    accumulate: bool,
+    to: &mut [V::Real],
+) {
+    let (mut positions, mut sum) = ([V::zero(); C], [V::zero(); C]);
+    for c in 0..C {
+        positions[c] = V::get(xi, i + c * V::LANES, n);
+    }
+    for (row, &x) in k.points.iter().enumerate() {
+        for c in 0..C {
+            let at = row * k.lanes + i + c * V::LANES;
+            let slope = V::get(y, at, n).mul(distance(k, periodic, x, positions[c]));
+            sum[c] = slope.fma(V::get(dy, at, n), sum[c]);
+        }
+    }
+    for c in 0..C {
+        sum[c].mul(V::splat(k.inverse_variance)).put_or_add(accumulate, to, i + c * V::LANES, n);
+    }
+}
+
 dispatched! {
     fn forward(k: &Sampled<T>, xi: &[T], y: &mut [T]) {
-        // e^(-d²/(2 sigma²)) as a power of two
-        let exponent = V::splat(T::of(-0.5 * LOG2_E) * k.inverse_variance);
-        let height = V::splat(k.height);
         let periodic = k.period > T::default();
-        sweep!(V, k.lanes, |i, n| {
-            let xi = V::get(xi, i, n);
-            for (row, &x) in k.points.iter().enumerate() {
-                let d = distance(k, periodic, x, xi);
-                simd::exp2_negative(d.mul(d).mul(exponent)).mul(height).put(y, row * k.lanes + i, n);
-            }
-        });
+        let mut i = 0;
+        while i + 4 * V::LANES <= k.lanes {
+            forward_strip::<V, 4>(k, periodic, (i, V::LANES), xi, y);
+            i += 4 * V::LANES;
+        }
+        while i < k.lanes {
+            forward_strip::<V, 1>(k, periodic, (i, V::LANES.min(k.lanes - i)), xi, y);
+            i += V::LANES;
+        }
     }
 }
 
 dispatched! {
     fn reverse(k: &Sampled<T>, xi: &[T], y: &[T], dy: &[T], accumulate: bool, to: &mut [T]) {
-        let scale = V::splat(k.inverse_variance);
         let periodic = k.period > T::default();
-        sweep!(V, k.lanes, |i, n| {
-            let xi = V::get(xi, i, n);
-            // two sums, so that one addition need not wait for the other
-            let mut sum = [V::zero(); 2];
-            for (row, &x) in k.points.iter().enumerate() {
-                let at = row * k.lanes + i;
-                let slope = V::get(y, at, n).mul(distance(k, periodic, x, xi));
-                sum[row % 2] = slope.fma(V::get(dy, at, n), sum[row % 2]);
-            }
-            sum[0].add(sum[1]).mul(scale).put_or_add(accumulate, to, i, n);
-        });
+        let mut i = 0;
+        while i + 4 * V::LANES <= k.lanes {
+            reverse_strip::<V, 4>(k, periodic, (i, V::LANES), (xi, y, dy), accumulate, to);
+            i += 4 * V::LANES;
+        }
+        while i < k.lanes {
+            reverse_strip::<V, 1>(k, periodic, (i, V::LANES.min(k.lanes - i)), (xi, y, dy), accumulate, to);
+            i += V::LANES;
+        }
     }
 }
