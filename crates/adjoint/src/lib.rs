@@ -88,8 +88,8 @@
 //! them, then reversed, while its values are still in cache. Memory is `O(T x state + one step)`, however large the
 //! network inside a step.
 //!
-//! **Store.** With [`Strategy::Store`] the values that reverse rules look at are kept for every step, and nothing is
-//! computed twice. [`Program::store_bytes`] tells what that costs, so that a caller can decide by a budget. Both
+//! **Store.** With [`Strategy::Store`] the outputs of large dense layers are kept for every step and not computed again; cheaper values
+//! still are, because they come faster from the arithmetic units than from main memory. [`Program::store_bytes`] tells what that costs, so that a caller can decide by a budget. Both
 //! strategies run the same kernels on the same numbers: the gradients are equal to the last bit.
 //!
 //! **Memory plan.** Step values live from the primitive that makes them to their last reader, forward or in reverse;

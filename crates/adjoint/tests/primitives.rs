@@ -87,6 +87,10 @@ fn cases() -> Vec<Case> {
         case("mean square", &[(3, 4, false)], |_, v| v[0].mean_square()),
         case("dense", &[(7, 5, false), (7, 11, true), (11, 1, true)], |_, v| v[0].dense(v[1], Some(v[2]))),
         case("dense without bias", &[(3, 5, false), (3, 2, true)], |_, v| v[0].dense(v[1], None)),
+        // enough inputs that the output is worth storing: its reverse takes the other way through memory
+        case("dense, stored", &[(52, 2, false), (52, 3, true)], |_, v| {
+            v[0].tanh().dense(v[1], None).tanh().square()
+        }),
         case("softnorm tanh", &[(6, 3, false)], |_, v| (v[0] * 3.0).softnorm_tanh()),
         positions(case("gaussian", &[(1, 4, false)], |_, v| v[0].gaussian(bump(None)))),
         positions(case("gaussian periodic", &[(1, 4, false)], |_, v| v[0].gaussian(bump(Some(1.1))))),

@@ -1,5 +1,6 @@
 //! Repetition: one row, one column or one shared value becomes many. The adjoint is the sum over the copies.
 
+use super::binary::add_scaled;
 use super::*;
 
 pub(crate) struct Broadcast {
@@ -50,6 +51,10 @@ impl Repeat {
     fn run(&self) -> usize {
         if self.to.shared { 1 } else { self.samples }
     }
+    /// Whether only rows are repeated: then a row is one run.
+    fn whole_rows(&self) -> bool {
+        self.from.rows == 1 && self.from.cols == self.to.cols && self.from.shared == self.to.shared
+    }
     fn step(&self) -> usize {
         if self.from.shared { 0 } else { 1 }
     }
@@ -57,6 +62,9 @@ impl Repeat {
 
 impl<T: Real> Kernel<T> for Repeat {
     fn forward(&self, _: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut [T]) {
+        if self.whole_rows() {
+            return y.chunks_exact_mut(x[0].len()).for_each(|row| row.copy_from_slice(x[0]));
+        }
         let (run, step) = (self.run(), self.step());
         self.runs(|from, to| {
             for s in 0..run {
@@ -64,8 +72,12 @@ impl<T: Real> Kernel<T> for Repeat {
             }
         });
     }
-    fn reverse(&self, _: Isa, _: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut [T]) {
+    fn reverse(&self, isa: Isa, _: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut [T]) {
         dx[0].prepare();
+        if self.whole_rows() {
+            let to = &mut dx[0].data[..];
+            return dy.chunks_exact(to.len()).for_each(|row| add_scaled(isa, T::of(1.0), row, true, to));
+        }
         let (run, step) = (self.run(), self.step());
         self.runs(|from, to| {
             for s in 0..run {

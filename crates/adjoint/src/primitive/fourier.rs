@@ -202,7 +202,7 @@ fn pass<V: Vector>(plan: &Plan<V::Real>, r: usize, n: usize, s: usize, x: &[V::R
                     ac.add(bd).store(y, to);
                     a_c.add(b_d).times(plan.roots[p * s]).store(y, to + s);
                     ac.sub(bd).times(plan.roots[2 * p * s]).store(y, to + 2 * s);
-                    a_c.sub(b_d).times(plan.roots[3 * p * s % plan.length]).store(y, to + 3 * s);
+                    a_c.sub(b_d).times(plan.roots[3 * p * s]).store(y, to + 3 * s);
                 }
                 _ => {
                     for j in 0..r {
@@ -251,7 +251,7 @@ dispatched! {
             let z = if transform::<V>(plan, a, b) { &b[..] } else { &a[..] };
             for k in 0..plan.n / 2 + 1 {
                 let value = if even {
-                    let (zk, zc) = (Complex::<V>::load(z, k % h), Complex::<V>::load(z, (h - k) % h).conjugate());
+                    let (zk, zc) = (Complex::<V>::load(z, if k == h { 0 } else { k }), Complex::<V>::load(z, if k == 0 { 0 } else { h - k }).conjugate());
                     zk.add(zc).add(zk.sub(zc).times(plan.split[k]).turned()).scaled(half)
                 } else {
                     Complex::<V>::load(z, k)

@@ -1,7 +1,7 @@
 //! Sums over all numbers of a sample: `[rows][cols] -> [1][1]`.
 
 use super::*;
-use crate::simd::dispatched;
+use crate::simd::{dispatched, sweep};
 
 #[derive(Clone, Copy)]
 pub(crate) enum Reduce {
@@ -25,7 +25,6 @@ impl Primitive for Reduce {
 
 impl<T: Real> Kernel<T> for Reduce {
     fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut [T]) {
-        y.fill(T::default());
         match self {
             Reduce::Sum => sum(isa, x[0], y),
             Reduce::SumOfSquares => sum_of_squares(isa, x[0], y),
@@ -42,21 +41,28 @@ impl<T: Real> Kernel<T> for Reduce {
 
 dispatched! {
     fn sum(x: &[T], y: &mut [T]) {
-        for run in x.chunks_exact(y.len()) {
-            for (y, x) in y.iter_mut().zip(run) {
-                *y += *x;
+        let samples = y.len();
+        sweep!(V, samples, |s, n| {
+            let mut sum = V::zero();
+            for start in (0..x.len()).step_by(samples) {
+                sum = sum.add(V::get(x, start + s, n));
             }
-        }
+            sum.put(y, s, n);
+        });
     }
 }
 
 dispatched! {
     fn sum_of_squares(x: &[T], y: &mut [T]) {
-        for run in x.chunks_exact(y.len()) {
-            for (y, x) in y.iter_mut().zip(run) {
-                *y += *x * *x;
+        let samples = y.len();
+        sweep!(V, samples, |s, n| {
+            let mut sum = V::zero();
+            for start in (0..x.len()).step_by(samples) {
+                let x = V::get(x, start + s, n);
+                sum = sum.add(x.mul(x));
             }
-        }
+            sum.put(y, s, n);
+        });
     }
 }
 

@@ -6,7 +6,7 @@
 //! differentiable in it.
 
 use super::*;
-use crate::simd::dispatched;
+use crate::simd::{Vector, dispatched};
 
 /// How a window follows a position inside its cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +83,13 @@ impl View {
         for j in 0..looks.count {
             let at = xi[start + j].f64() * density;
             let c = at.floor() as isize;
-            let cell = if periodic { c.rem_euclid(n as isize) } else { c.clamp(0, n as isize - 1) };
+            // a division only for the few that are outside
+            let inside = c >= 0 && c < n as isize;
+            let cell = match (inside, periodic) {
+                (true, _) => c,
+                (false, true) => c.rem_euclid(n as isize),
+                (false, false) => c.clamp(0, n as isize - 1),
+            };
             looks.cells[j] = cell;
             looks.fractions[j] = at - cell as f64;
         }
@@ -152,10 +158,13 @@ impl View {
 impl<T: Real> Kernel<T> for View {
     fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut [T]) {
         let (positions, fields) = x.split_first().expect("positions come first");
-        for (field, y) in fields.iter().zip(y.chunks_exact_mut(self.lattice.width * self.lanes)) {
-            match self.lattice.sampling {
-                Sampling::Cell => forward_cell(isa, self, positions, field, y),
-                Sampling::Linear => forward_linear(isa, self, positions, field, y),
+        let fields = &fields[..y.len() / (self.lattice.width * self.lanes)];
+        match self.lattice.sampling {
+            Sampling::Cell => forward_cell(isa, self, positions, fields, y),
+            Sampling::Linear => {
+                for (field, y) in fields.iter().zip(y.chunks_exact_mut(self.lattice.width * self.lanes)) {
+                    forward_linear(isa, self, positions, field, y);
+                }
             }
         }
     }
@@ -182,29 +191,43 @@ impl<T: Real> Kernel<T> for View {
 }
 
 dispatched! {
-    fn forward_cell(view: &View, xi: &[T], field: &[T], y: &mut [T]) {
+    fn forward_cell(view: &View, xi: &[T], fields: &[&[T]], y: &mut [T]) {
+        let per_field = view.lattice.width * view.lanes;
         for start in (0..view.lanes).step_by(BLOCK) {
             let looks = view.looks(xi, start);
-            match view.inside(&looks) {
-                // a block of whole vectors, all inside: point k of every window in one go
-                Some(firsts) if looks.count == BLOCK => {
-                    let mut at = [0; BLOCK];
-                    for j in 0..BLOCK {
-                        at[j] = firsts[j] as u32;
-                    }
-                    for k in 0..view.lattice.width {
-                        let mut part = [0; BLOCK];
-                        for j in (0..BLOCK).step_by(V::LANES) {
-                            part[..V::LANES].copy_from_slice(&at[j..j + V::LANES]);
-                            V::gather(field, &part).store(y, k * view.lanes + start + j);
-                        }
-                        for j in 0..BLOCK {
-                            at[j] += view.samples as u32;
-                        }
-                    }
+            let inside = view.inside(&looks);
+            for (f, field) in fields.iter().enumerate() {
+                let y = &mut y[f * per_field..][..per_field];
+                match inside {
+                    // a block of whole vectors, all inside: point k of every window in one go
+                    Some(firsts) if looks.count == BLOCK => gather_block::<V>(view, start, firsts, field, y),
+                    _ => view.points(&looks, |i, at| y[i] = field[at]),
                 }
-                _ => view.points(&looks, |i, at| y[i] = field[at]),
             }
+        }
+    }
+}
+
+#[inline(always)]
+fn gather_block<V: Vector>(
+    view: &View,
+    start: usize,
+    firsts: [usize; BLOCK],
+    field: &[V::Real],
+    y: &mut [V::Real],
+) {
+    let mut at = [0; BLOCK];
+    for j in 0..BLOCK {
+        at[j] = firsts[j] as u32;
+    }
+    for k in 0..view.lattice.width {
+        let mut part = [0; BLOCK];
+        for j in (0..BLOCK).step_by(V::LANES) {
+            part[..V::LANES].copy_from_slice(&at[j..j + V::LANES]);
+            V::gather(field, &part).store(y, k * view.lanes + start + j);
+        }
+        for j in 0..BLOCK {
+            at[j] += view.samples as u32;
         }
     }
 }

@@ -33,7 +33,7 @@ fn presets_hold_the_numbers_of_the_task_definitions() {
     assert_eq!((fkpp.loss.track, fkpp.loss.effort_u, fkpp.loss.effort_v), (5.0, 0.001, Some(0.0001)));
     assert_eq!((fkpp.loss.bound, fkpp.loss.coll, fkpp.loss.accel), (Some(100.0), Some(1.0), Some(0.1)));
     assert_eq!(fkpp.safety, Some(Safety { margin: 0.02, radius: 0.05 }));
-    assert_eq!((fkpp.train.batch, fkpp.train.updates, fkpp.train.lr), (32, 500, 0.003));
+    assert_eq!((fkpp.train.batch, fkpp.train.updates, fkpp.train.lr), (32, 750, 0.003));
     assert_eq!((fkpp.train.schedule, fkpp.train.warmup), (Decay::Cosine, 20));
 
     let heat = Config::preset("heat1d").unwrap();
@@ -44,6 +44,7 @@ fn presets_hold_the_numbers_of_the_task_definitions() {
     expected.actuation.sigma = 0.1;
     expected.data.std = Some(1.0);
     (expected.train.lr, expected.train.clip, expected.loss.terminal) = (0.002, 1.0, 25.0);
+    expected.train.updates = 500;
     assert_eq!(heat, expected);
 
     let ks = Config::preset("ks1d").unwrap();
