@@ -20,6 +20,13 @@ pub fn progress(what: &str, all: usize) -> ProgressBar {
     ProgressBar::new(all as u64).with_style(style.progress_chars("━━─")).with_prefix(what.to_string())
 }
 
+/// A sign of life on standard error for work whose length is not known.
+pub fn spinner(what: &str) -> ProgressBar {
+    let bar = ProgressBar::new_spinner().with_message(what.to_string());
+    bar.enable_steady_tick(std::time::Duration::from_millis(200));
+    bar
+}
+
 /// Prints rows with columns aligned; the first row is the heading.
 pub fn table(rows: &[Vec<String>]) {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);

@@ -2,7 +2,7 @@
 
 use crate::arguments::{Bench, Precision};
 use crate::failure::Failure;
-use crate::terminal::table;
+use crate::terminal::{spinner, table};
 use control::Config;
 use learn::bench::bench;
 
@@ -12,10 +12,12 @@ pub fn run(request: &Bench) -> Result<(), Failure> {
     sets.extend(request.agents.map(|agents| format!("agents={agents}")));
     let config = Config::resolve(&request.task, None, &sets)?;
     let threads = super::threads(request.threads);
+    let sign = spinner(&format!("timing {}", config.task));
     let times = match request.dtype {
         Precision::F32 => bench::<f32>(&config, threads, request.repeat),
         Precision::F64 => bench::<f64>(&config, threads, request.repeat),
     };
+    sign.finish_and_clear();
     if request.json {
         return super::print_json(&times);
     }
