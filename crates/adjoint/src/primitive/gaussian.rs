@@ -100,7 +100,9 @@ fn reverse_strip<V: Vector, const C: usize>(
     k: &Sampled<V::Real>,
     periodic: bool,
     (i, n): (usize, usize),
-    (xi, y, dy): (&[V::Real], &[V::Real], &[V::Real]),
+    xi: &[V::Real],
+    y: &[V::Real],
+    dy: &[V::Real],
     accumulate: bool,
     to: &mut [V::Real],
 ) {
@@ -140,11 +142,11 @@ dispatched! {
         let periodic = k.period > T::default();
         let mut i = 0;
         while i + 4 * V::LANES <= k.lanes {
-            reverse_strip::<V, 4>(k, periodic, (i, V::LANES), (xi, y, dy), accumulate, to);
+            reverse_strip::<V, 4>(k, periodic, (i, V::LANES), xi, y, dy, accumulate, to);
             i += 4 * V::LANES;
         }
         while i < k.lanes {
-            reverse_strip::<V, 1>(k, periodic, (i, V::LANES.min(k.lanes - i)), (xi, y, dy), accumulate, to);
+            reverse_strip::<V, 1>(k, periodic, (i, V::LANES.min(k.lanes - i)), xi, y, dy, accumulate, to);
             i += V::LANES;
         }
     }
