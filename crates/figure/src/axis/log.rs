@@ -29,8 +29,15 @@ pub(super) fn ticks(range: Range, most: usize) -> Ticks {
         };
         return Ticks { major, minor, factor: None };
     }
-    if multiples(&[1, 2, 5]).count() >= 2 {
-        return Ticks { major: multiples(&[1, 2, 5]).map(labelled).collect(), minor: minor(), factor: None };
+    // 1-2-5, or 1-3 where that would be too many
+    for mantissas in [&[1, 2, 5][..], &[1, 3]] {
+        if (2..=most + 1).contains(&multiples(mantissas).count()) {
+            return Ticks {
+                major: multiples(mantissas).map(labelled).collect(),
+                minor: minor(),
+                factor: None,
+            };
+        }
     }
     linear::ticks(range, most)
 }
@@ -58,6 +65,7 @@ mod tests {
         assert_eq!(labels(1e-3, 1.0, 6), ["10⁻³", "10⁻²", "10⁻¹", "10⁰"]);
         assert_eq!(labels(0.8e-6, 1.0, 4), ["10⁻⁶", "10⁻⁴", "10⁻²", "10⁰"]);
         assert_eq!(labels(0.15, 0.9, 6), ["2×10⁻¹", "5×10⁻¹"]);
+        assert_eq!(labels(0.11, 9.0, 3), ["3×10⁻¹", "10⁰", "3×10⁰"]);
         assert_eq!(labels(1.1, 1.3, 5), ["1.10", "1.15", "1.20", "1.25", "1.30"]);
     }
 
