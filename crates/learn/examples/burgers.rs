@@ -46,9 +46,6 @@ impl Dynamics for Burgers {
     fn order(&self) -> u32 {
         1
     }
-    fn response<'t>(&self, f: Var<'t>) -> Var<'t> {
-        self.dt * f
-    }
     fn step<'t>(&self, z: Var<'t>, response: Var<'t>) -> Var<'t> {
         let inside = z.tracer().constant(self.grid.n, 1, interior(&self.grid));
         (inside * (z + z.square().linear(&self.advection) + response)).solve(&self.implicit)
