@@ -348,6 +348,16 @@ impl<'t> Var<'t> {
     pub fn linear(self, matrix: &Sparse) -> Var<'t> {
         self.unary(Linear { matrix: matrix.clone() })
     }
+    /// Rows and columns exchanged.
+    pub fn transpose(self) -> Var<'t> {
+        let Shape { rows, cols, .. } = self.shape;
+        // a single row and a single column lie in memory alike
+        if rows == 1 || cols == 1 { self.reshape(cols, rows) } else { self.unary(Transpose) }
+    }
+    /// A constant sparse matrix applied to the columns.
+    pub fn linear_cols(self, matrix: &Sparse) -> Var<'t> {
+        self.transpose().linear(matrix).transpose()
+    }
     /// The solution of a constant tridiagonal system along the rows.
     pub fn solve(self, system: &Tridiagonal) -> Var<'t> {
         self.unary(Solve { system: system.clone() })

@@ -1,38 +1,10 @@
 //! Every primitive's reverse rule against central differences in double precision, on every instruction set, for chunk
 //! sizes that do and do not fill a vector, inside the step and hoisted out of it, with clean and with dirty memory.
 
+mod differences;
+
 use adjoint::*;
-
-/// Numbers that look random but are the same everywhere.
-fn noise(seed: u64, count: usize) -> Vec<f64> {
-    let mut x = seed.wrapping_mul(0x9E3779B97F4A7C15) | 1;
-    let next = |x: &mut u64| {
-        *x ^= *x << 13;
-        *x ^= *x >> 7;
-        *x ^= *x << 17;
-        (*x >> 11) as f64 / (1u64 << 53) as f64 * 2.0 - 1.0
-    };
-    (0..20).for_each(|_| {
-        next(&mut x);
-    });
-    (0..count).map(|_| next(&mut x)).collect()
-}
-
-type Build = for<'t> fn(&'t Tracer, &[Var<'t>]) -> Var<'t>;
-
-struct Case {
-    name: &'static str,
-    /// Shapes of its inputs; `true` marks a parameter (shared).
-    inputs: &'static [(usize, usize, bool)],
-    /// Inputs are drawn from `shift + scale * [-1, 1]`.
-    scale: f64,
-    shift: f64,
-    build: Build,
-}
-
-const fn case(name: &'static str, inputs: &'static [(usize, usize, bool)], build: Build) -> Case {
-    Case { name, inputs, scale: 1.0, shift: 0.0, build }
-}
+use differences::{Case, case, check_agreement, check_reverse_rules, noise};
 
 fn lattice(periodic: bool, sampling: Sampling) -> Lattice {
     Lattice { width: 4, n: 9, density: if periodic { 9.0 } else { 8.0 }, periodic, sampling }
@@ -104,159 +76,14 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// Trace of a case; inputs that are not parameters come as sequences (step) or as fixed inputs (set-up).
-fn trace(case: &Case, in_step: bool) -> Trace {
-    let t = Tracer::new();
-    let inputs: Vec<Var> = case
-        .inputs
-        .iter()
-        .map(|&(rows, cols, shared)| match (shared, in_step) {
-            (true, _) => t.param("p", rows, cols),
-            (false, true) => t.sequence("s", rows, cols),
-            (false, false) => t.fixed("f", rows, cols),
-        })
-        .collect();
-    let y = (case.build)(&t, &inputs);
-    let shape = y.shape();
-    let weight = t.constant(shape.rows, shape.cols, noise(77, shape.size()));
-    let clock = t.sequence("clock", 1, 1);
-    t.term("value", (y * weight).sum() * clock);
-    t.record("y", y * clock);
-    t.finish()
-}
-
-struct Data {
-    params: Vec<f64>,
-    others: Vec<Vec<f64>>,
-}
-
-fn data(case: &Case, samples: usize, steps: usize, in_step: bool, seed: u64) -> Data {
-    let copies = samples * if in_step { steps } else { 1 };
-    let (mut params, mut others) = (Vec::new(), Vec::new());
-    for (i, &(rows, cols, shared)) in case.inputs.iter().enumerate() {
-        let count = rows * cols * if shared { 1 } else { copies };
-        let numbers = noise(seed + i as u64, count).into_iter().map(|x| case.shift + case.scale * x);
-        if shared { params.extend(numbers) } else { others.push(numbers.collect()) }
-    }
-    Data { params, others }
-}
-
-fn run<'a, T>(
-    data: &'a (Vec<T>, Vec<Vec<T>>),
-    clock: &'a [T],
-    samples: usize,
-    steps: usize,
-    in_step: bool,
-) -> Run<'a, T> {
-    let others: Vec<&[T]> = data.1.iter().map(|v| &v[..]).collect();
-    let (fixed, mut sequences) = if in_step { (vec![], others) } else { (others, vec![]) };
-    sequences.push(clock);
-    Run { samples, steps, params: &data.0, fixed, states: vec![], sequences, weights: vec![vec![1.0; steps]] }
-}
-
-fn cast<T: Real>(d: &Data) -> (Vec<T>, Vec<Vec<T>>) {
-    let all = |v: &Vec<f64>| v.iter().map(|&x| T::of(x)).collect();
-    (all(&d.params), d.others.iter().map(all).collect())
-}
-
-/// All derivatives of a gradient in one list: parameters, then the other inputs.
-fn flat(g: Gradient<f64>, in_step: bool) -> Vec<f64> {
-    let mut others = if in_step { g.sequences } else { g.fixed };
-    if in_step {
-        others.pop(); // the clock
-    }
-    [g.params, others.concat()].concat()
-}
-
-fn check(case: &Case, isa: Isa, chunk: usize, in_step: bool) {
-    let (samples, steps) = (3, 2);
-    let program = Program::<f64>::with_isa(&trace(case, in_step), chunk, isa);
-    let threads = Threads::new(1);
-    let clock = noise(5, samples * steps);
-    let base = data(case, samples, steps, in_step, 1);
-    let value = |d: &Data| {
-        let d = cast::<f64>(d);
-        program.forward(&run(&d, &clock, samples, steps, in_step), &threads).terms[0].iter().sum::<f64>()
-            / samples as f64
-    };
-    let gradient = |d: &Data, strategy| {
-        let d = cast::<f64>(d);
-        flat(program.gradient(&run(&d, &clock, samples, steps, in_step), &threads, strategy), in_step)
-    };
-    let got = gradient(&base, Strategy::Recompute);
-
-    // dirty memory: other numbers run through the same buffers in between
-    gradient(&data(case, samples, steps, in_step, 50), Strategy::Store);
-    let label = format!("{} on {} in chunks of {chunk}, in step: {in_step}", case.name, isa.name());
-    assert_eq!(got, gradient(&base, Strategy::Recompute), "{label}: repeated");
-    assert_eq!(got, gradient(&base, Strategy::Store), "{label}: stored");
-
-    let eps = 1e-6;
-    let moved = |k: usize, by: f64| {
-        let mut d = data(case, samples, steps, in_step, 1);
-        let mut k = k;
-        for list in std::iter::once(&mut d.params).chain(&mut d.others) {
-            if k < list.len() {
-                list[k] += by;
-                return d;
-            }
-            k -= list.len();
-        }
-        unreachable!()
-    };
-    for (k, g) in got.iter().enumerate() {
-        let difference = (value(&moved(k, eps)) - value(&moved(k, -eps))) / (2.0 * eps);
-        assert!(
-            (difference - g).abs() < 2e-8 * (1.0 + g.abs()),
-            "{label}: input {k}: {g} but differences say {difference}"
-        );
-    }
-}
-
 #[test]
 fn reverse_rules_agree_with_central_differences() {
-    for case in cases() {
-        for isa in Isa::available() {
-            for (chunk, in_step) in [(1, true), (2, false), (16, true)] {
-                check(&case, isa, chunk, in_step);
-            }
-        }
-    }
+    check_reverse_rules(&cases());
 }
 
-/// Forward values agree between instruction sets and precisions.
 #[test]
 fn instruction_sets_and_precisions_agree() {
-    for case in cases() {
-        let trace = trace(&case, true);
-        let base = data(&case, 3, 2, true, 9);
-        let clock = noise(5, 6);
-        let clock32: Vec<f32> = clock.iter().map(|&x| x as f32).collect();
-        let threads = Threads::new(1);
-        let exact = Program::<f64>::with_isa(&trace, 2, Isa::available()[0])
-            .forward(&run(&cast(&base), &clock, 3, 2, true), &threads)
-            .records
-            .concat();
-        for isa in Isa::available() {
-            let double = Program::<f64>::with_isa(&trace, 2, isa)
-                .forward(&run(&cast(&base), &clock, 3, 2, true), &threads)
-                .records
-                .concat();
-            let single = Program::<f32>::with_isa(&trace, 2, isa)
-                .forward(&run(&cast(&base), &clock32, 3, 2, true), &threads)
-                .records
-                .concat();
-            for ((a, b), c) in exact.iter().zip(&double).zip(&single) {
-                assert!((a - b).abs() < 1e-13 * (1.0 + a.abs()), "{} on {}: {a} {b}", case.name, isa.name());
-                assert!(
-                    (a - *c as f64).abs() < 1e-5 * (1.0 + a.abs()),
-                    "{} on {}: {a} {c}",
-                    case.name,
-                    isa.name()
-                );
-            }
-        }
-    }
+    check_agreement(&cases());
 }
 
 /// The transform against its definition.

@@ -15,6 +15,7 @@ mod reduce;
 mod rows;
 mod softnorm;
 mod solve;
+mod transpose;
 mod window;
 
 pub(crate) use binary::Binary;
@@ -29,6 +30,7 @@ pub(crate) use reduce::Reduce;
 pub(crate) use rows::{Slice, Stack};
 pub(crate) use softnorm::SoftNormTanh;
 pub(crate) use solve::Solve;
+pub(crate) use transpose::Transpose;
 pub(crate) use window::Window;
 
 pub use gaussian::Bump;
