@@ -22,7 +22,7 @@
 
 use crate::primitive::*;
 use std::cell::RefCell;
-use std::ops::{Add, Mul, Neg, Range, Sub};
+use std::ops::{Add, Div, Mul, Neg, Range, Sub};
 use std::sync::Arc;
 
 /// Extent of a value per sample, and whether all samples share it.
@@ -331,6 +331,14 @@ impl<'t> Var<'t> {
     pub fn square(self) -> Var<'t> {
         self.unary(Map::Square)
     }
+    /// Square root (derivative 0 at 0).
+    pub fn sqrt(self) -> Var<'t> {
+        self.unary(Map::Sqrt)
+    }
+    /// `1 / self`.
+    pub fn recip(self) -> Var<'t> {
+        self.unary(Map::Recip)
+    }
     /// Limited to `[low, high]`; no gradient passes where the limit acts.
     pub fn clamp(self, low: f64, high: f64) -> Var<'t> {
         self.unary(Map::Clamp { low, high })
@@ -388,6 +396,19 @@ impl<'t> Var<'t> {
         self.unary(Reduce::SumOfSquares) * (1.0 / self.shape.size() as f64)
     }
 
+    /// Euclidean norm of every column, `[1][cols]` (derivative 0 where it is 0).
+    pub fn length(self) -> Var<'t> {
+        self.unary(Length)
+    }
+    /// Columns longer than `limit` are scaled to it, the others pass.
+    pub fn limit_length(self, limit: f64) -> Var<'t> {
+        self.unary(LimitLength { limit })
+    }
+    /// Every column divided by its largest value; the maximum is differentiated, at the first row that attains it.
+    pub fn peak_one(self) -> Var<'t> {
+        self.unary(PeakOne)
+    }
+
     /// `weightᵀ self (+ bias)`: a dense layer along the rows. The weight is `[inputs][outputs]`.
     pub fn dense(self, weight: Var<'t>, bias: Option<Var<'t>>) -> Var<'t> {
         match bias {
@@ -406,6 +427,11 @@ impl<'t> Var<'t> {
         inputs.extend_from_slice(fields);
         self.tracer.apply(Window { lattice }, &inputs)
     }
+    /// What agents at positions `self` (`[2][agents]`: x, y) see of fields `[channels * nx][ny]`: squares of `patch²` points of each,
+    /// `[patch² * channels][agents]` with rows in the order (x, y, channel).
+    pub fn patches(self, fields: Var<'t>, lattice: PatchLattice) -> Var<'t> {
+        self.tracer.apply(Patches { lattice }, &[self, fields])
+    }
     /// Gaussian bumps around positions `self` (`[1][agents]`), sampled on a grid: `[points][agents]`.
     pub fn gaussian(self, bump: Bump) -> Var<'t> {
         self.unary(Gaussian { bump })
@@ -413,6 +439,10 @@ impl<'t> Var<'t> {
     /// `sum over columns of self * weights`, weights `[1][cols]`: `[rows][1]`.
     pub fn contract(self, weights: Var<'t>) -> Var<'t> {
         self.tracer.apply(Contract, &[self, weights])
+    }
+    /// `sum over columns k of self[i][k] * other[j][k]`: `[rows of self][rows of other]`.
+    pub fn outer(self, other: Var<'t>) -> Var<'t> {
+        self.tracer.apply(Outer, &[self, other])
     }
 }
 
@@ -443,6 +473,7 @@ macro_rules! operator {
 operator!(Add, add, Binary::Add, |x, c| x.affine(1.0, c), x.affine(1.0, c));
 operator!(Sub, sub, Binary::Sub, |x, c| x.affine(1.0, -c), x.affine(-1.0, c));
 operator!(Mul, mul, Binary::Mul, |x, c| x.affine(c, 0.0), x.affine(c, 0.0));
+operator!(Div, div, Binary::Div, |x, c| x.affine(1.0 / c, 0.0), x.recip().affine(c, 0.0));
 
 impl<'t> Neg for Var<'t> {
     type Output = Var<'t>;

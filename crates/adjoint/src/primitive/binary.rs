@@ -1,4 +1,4 @@
-//! `a + b`, `a - b`, `a b`, element by element, on operands of equal shape.
+//! `a + b`, `a - b`, `a b`, `a / b`, element by element, on operands of equal shape.
 
 use super::*;
 use crate::simd::{dispatched, sweep};
@@ -8,6 +8,7 @@ pub(crate) enum Binary {
     Add,
     Sub,
     Mul,
+    Div,
 }
 
 impl Primitive for Binary {
@@ -16,8 +17,11 @@ impl Primitive for Binary {
         inputs[0]
     }
     fn reverse_reads(&self, _: usize) -> Reads {
-        let inputs = if matches!(self, Binary::Mul) { 0b11 } else { 0 };
-        Reads { inputs, output: false }
+        match self {
+            Binary::Add | Binary::Sub => Reads::default(),
+            Binary::Mul => Reads { inputs: 0b11, output: false },
+            Binary::Div => Reads { inputs: 0b10, output: true },
+        }
     }
     both_precisions!(|self, _io| *self);
 }
@@ -35,6 +39,7 @@ impl<T: Real> Kernel<T> for Binary {
             let (acc, to) = (to.accumulate, &mut to.data[..]);
             match self {
                 Binary::Mul => add_product(isa, seen.x[1 - i], dy, acc, to),
+                Binary::Div => add_quotient(isa, seen.x[1], (i == 1).then_some(seen.y), dy, acc, to),
                 Binary::Sub if i == 1 => add_scaled(isa, T::of(-1.0), dy, acc, to),
                 _ => add_scaled(isa, T::of(1.0), dy, acc, to),
             }
@@ -53,6 +58,7 @@ dispatched! {
             Binary::Add => each!(add),
             Binary::Sub => each!(sub),
             Binary::Mul => each!(mul),
+            Binary::Div => each!(div),
         }
     }
 }
@@ -61,6 +67,17 @@ dispatched! {
     fn add_product(a: &[T], b: &[T], accumulate: bool, to: &mut [T]) {
         sweep!(V, to.len(), |i, n| {
             V::get(a, i, n).mul(V::get(b, i, n)).put_or_add(accumulate, to, i, n);
+        });
+    }
+}
+
+dispatched! {
+    /// Adjoint of the numerator, `dy / b`, or of the denominator, `-y dy / b`, if the quotient y is given.
+    fn add_quotient(b: &[T], y: Option<&[T]>, dy: &[T], accumulate: bool, to: &mut [T]) {
+        sweep!(V, to.len(), |i, n| {
+            let d = V::get(dy, i, n).div(V::get(b, i, n));
+            let d = if let Some(y) = y { d.mul(V::get(y, i, n)).neg() } else { d };
+            d.put_or_add(accumulate, to, i, n);
         });
     }
 }

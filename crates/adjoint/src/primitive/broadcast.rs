@@ -1,7 +1,9 @@
 //! Repetition: one row, one column or one shared value becomes many. The adjoint is the sum over the copies.
 
 use super::binary::add_scaled;
+use super::samples::{add_sums, few, repeated};
 use super::*;
+use crate::simd::{dispatched, sweep};
 
 pub(crate) struct Broadcast {
     pub to: Shape,
@@ -55,15 +57,22 @@ impl Repeat {
     fn whole_rows(&self) -> bool {
         self.from.rows == 1 && self.from.cols == self.to.cols && self.from.shared == self.to.shared
     }
+    /// Whether every run of the target repeats one group of samples.
+    fn groups(&self) -> bool {
+        self.from.cols == 1 && self.from.shared == self.to.shared
+    }
     fn step(&self) -> usize {
         if self.from.shared { 0 } else { 1 }
     }
 }
 
 impl<T: Real> Kernel<T> for Repeat {
-    fn forward(&self, _: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut [T]) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut [T]) {
         if self.whole_rows() {
             return y.chunks_exact_mut(x[0].len()).for_each(|row| row.copy_from_slice(x[0]));
+        }
+        if self.groups() {
+            return repeat_groups(isa, self.run(), x[0], y);
         }
         let (run, step) = (self.run(), self.step());
         self.runs(|from, to| {
@@ -78,11 +87,37 @@ impl<T: Real> Kernel<T> for Repeat {
             let to = &mut dx[0].data[..];
             return dy.chunks_exact(to.len()).for_each(|row| add_scaled(isa, T::of(1.0), row, true, to));
         }
+        if self.groups() {
+            return sum_groups(isa, self.run(), dy, &mut dx[0].data);
+        }
         let (run, step) = (self.run(), self.step());
         self.runs(|from, to| {
             for s in 0..run {
                 dx[0].data[from + s * step] += dy[to + s];
             }
         });
+    }
+}
+
+dispatched! {
+    fn repeat_groups(samples: usize, x: &[T], y: &mut [T]) {
+        let run = y.len() / (x.len() / samples);
+        for (group, run) in x.chunks_exact(samples).zip(y.chunks_exact_mut(run)) {
+            if few::<V>(samples) {
+                let copies: V = repeated(group);
+                sweep!(V, run.len(), |i, n| { copies.put(run, i, n); });
+            } else {
+                run.chunks_exact_mut(samples).for_each(|to| to.copy_from_slice(group));
+            }
+        }
+    }
+}
+
+dispatched! {
+    fn sum_groups(samples: usize, dy: &[T], to: &mut [T]) {
+        let run = dy.len() / (to.len() / samples);
+        for (run, to) in dy.chunks_exact(run).zip(to.chunks_exact_mut(samples)) {
+            add_sums::<V, false>(run, to);
+        }
     }
 }

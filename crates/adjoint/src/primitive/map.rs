@@ -14,6 +14,8 @@ pub(crate) enum Map {
     Abs,
     Relu,
     Square,
+    Sqrt,
+    Recip,
     Clamp { low: f64, high: f64 },
 }
 
@@ -24,7 +26,7 @@ impl Primitive for Map {
     fn reverse_reads(&self, _: usize) -> Reads {
         match self {
             Map::Affine { .. } => Reads::default(),
-            Map::Tanh | Map::Exp => Reads { inputs: 0, output: true },
+            Map::Tanh | Map::Exp | Map::Sqrt | Map::Recip => Reads { inputs: 0, output: true },
             _ => Reads { inputs: 1, output: false },
         }
     }
@@ -49,7 +51,7 @@ impl<T: Real> Kernel<T> for Map {
         let to = &mut dx[0].data[..];
         match self {
             Map::Affine { a, .. } => add_scaled(isa, T::of(*a), dy, acc, to),
-            Map::Tanh | Map::Exp => reverse(isa, *self, seen.y, dy, acc, to),
+            Map::Tanh | Map::Exp | Map::Sqrt | Map::Recip => reverse(isa, *self, seen.y, dy, acc, to),
             _ => reverse(isa, *self, seen.x[0], dy, acc, to),
         }
     }
@@ -74,6 +76,8 @@ dispatched! {
             Map::Abs => each!(|v| v.abs()),
             Map::Relu => each!(|v| v.max(V::zero())),
             Map::Square => each!(|v| v.mul(v)),
+            Map::Sqrt => each!(|v| v.sqrt()),
+            Map::Recip => each!(|v| V::of(1.0).div(v)),
             Map::Clamp { low, high } => {
                 let (low, high) = (V::of(low), V::of(high));
                 each!(|v| v.max(low).min(high))
@@ -98,6 +102,8 @@ dispatched! {
             Map::Affine { .. } => unreachable!("does not look at its input"),
             Map::Tanh => each!(|y, d| y.mul(y).fnma(d, d)),
             Map::Exp => each!(|y, d| y.mul(d)),
+            Map::Sqrt => each!(|y, d| V::select_lt(zero, y, d.div(y.add(y)), zero)),
+            Map::Recip => each!(|y, d| y.mul(y).mul(d).neg()),
             Map::Sin => each!(|x, d| simd::cos(x).mul(d)),
             Map::Cos => each!(|x, d| simd::sin(x).neg().mul(d)),
             Map::Square => each!(|x, d| x.add(x).mul(d)),

@@ -1,5 +1,6 @@
 //! Sums over all numbers of a sample: `[rows][cols] -> [1][1]`.
 
+use super::samples::{add_sums, few, repeated};
 use super::*;
 use crate::simd::{dispatched, sweep};
 
@@ -41,33 +42,25 @@ impl<T: Real> Kernel<T> for Reduce {
 
 dispatched! {
     fn sum(x: &[T], y: &mut [T]) {
-        let samples = y.len();
-        sweep!(V, samples, |s, n| {
-            let mut sum = V::zero();
-            for start in (0..x.len()).step_by(samples) {
-                sum = sum.add(V::get(x, start + s, n));
-            }
-            sum.put(y, s, n);
-        });
+        y.fill(T::default());
+        add_sums::<V, false>(x, y);
     }
 }
 
 dispatched! {
     fn sum_of_squares(x: &[T], y: &mut [T]) {
-        let samples = y.len();
-        sweep!(V, samples, |s, n| {
-            let mut sum = V::zero();
-            for start in (0..x.len()).step_by(samples) {
-                let x = V::get(x, start + s, n);
-                sum = sum.add(x.mul(x));
-            }
-            sum.put(y, s, n);
-        });
+        y.fill(T::default());
+        add_sums::<V, true>(x, y);
     }
 }
 
 dispatched! {
     fn spread(dy: &[T], to: &mut [T]) {
+        if few::<V>(dy.len()) {
+            let dy: V = repeated(dy);
+            sweep!(V, to.len(), |i, n| { dy.put_or_add(true, to, i, n); });
+            return;
+        }
         for run in to.chunks_exact_mut(dy.len()) {
             for (to, dy) in run.iter_mut().zip(dy) {
                 *to += *dy;
@@ -78,6 +71,11 @@ dispatched! {
 
 dispatched! {
     fn spread_scaled(dy: &[T], x: &[T], to: &mut [T]) {
+        if few::<V>(dy.len()) {
+            let twice = repeated::<V>(dy).mul(V::of(2.0));
+            sweep!(V, to.len(), |i, n| { V::get(x, i, n).mul(twice).put_or_add(true, to, i, n); });
+            return;
+        }
         for (run, x) in to.chunks_exact_mut(dy.len()).zip(x.chunks_exact(dy.len())) {
             for ((to, dy), x) in run.iter_mut().zip(dy).zip(x) {
                 *to += (*x + *x) * *dy;

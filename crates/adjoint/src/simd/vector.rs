@@ -52,6 +52,18 @@ pub trait Vector: Copy {
         }
         Self::load(&lanes, 0)
     }
+    /// `S` numbers from memory, repeated to fill the lanes; S divides their number.
+    #[inline(always)]
+    fn repeat<const S: usize>(from: &[Self::Real], at: usize) -> Self {
+        if S == 1 {
+            return Self::splat(from[at]);
+        }
+        let mut lanes = [Self::Real::default(); 16];
+        for i in 0..Self::LANES {
+            lanes[i] = from[at + i % S];
+        }
+        Self::load(&lanes, 0)
+    }
     /// Rows and columns of a square block exchanged: lane j of row i, `i * stride` apart in `from`, becomes lane i of row j,
     /// `j * to_stride` apart in `to`.
     #[inline(always)]

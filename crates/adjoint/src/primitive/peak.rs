@@ -1,0 +1,80 @@
+//! Every column divided by its largest value, `y = x / m` with `m = max over rows of x`: a kernel of height one.
+//!
+//! The maximum is differentiated: `dx[r] = dy[r] / m`, and the first row that attains m gets `- (dy . y) / m` besides.
+
+use super::*;
+use crate::simd::{Vector, dispatched, sweep};
+
+pub(crate) struct PeakOne;
+
+impl Primitive for PeakOne {
+    fn output(&self, inputs: &[Shape]) -> Shape {
+        inputs[0]
+    }
+    fn reverse_reads(&self, _: usize) -> Reads {
+        Reads { inputs: 1, output: false }
+    }
+    fn flops(&self, io: &Io) -> f64 {
+        2.0 * io.output.len(io.samples) as f64
+    }
+    both_precisions!(|self, io| Columns { rows: io.output.rows, lanes: io.output_lanes() });
+}
+
+struct Columns {
+    rows: usize,
+    lanes: usize,
+}
+
+impl<T: Real> Kernel<T> for Columns {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut [T]) {
+        forward(isa, self, x[0], y);
+    }
+    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut [T]) {
+        reverse(isa, self, seen.x[0], dy, dx[0].accumulate, &mut dx[0].data);
+    }
+}
+
+/// Largest value of the columns from lane `i` on.
+#[inline(always)]
+fn largest<V: Vector>(k: &Columns, x: &[V::Real], i: usize, n: usize) -> V {
+    let mut max = V::get(x, i, n);
+    for row in 1..k.rows {
+        max = max.max(V::get(x, row * k.lanes + i, n));
+    }
+    max
+}
+
+dispatched! {
+    fn forward(k: &Columns, x: &[T], y: &mut [T]) {
+        sweep!(V, k.lanes, |i, n| {
+            let max: V = largest(k, x, i, n);
+            for row in 0..k.rows {
+                let at = row * k.lanes + i;
+                V::get(x, at, n).div(max).put(y, at, n);
+            }
+        });
+    }
+}
+
+dispatched! {
+    fn reverse(k: &Columns, x: &[T], dy: &[T], accumulate: bool, to: &mut [T]) {
+        sweep!(V, k.lanes, |i, n| {
+            let max: V = largest(k, x, i, n);
+            let scale = V::of(1.0).div(max);
+            let mut dot = V::zero();
+            for row in 0..k.rows {
+                let at = row * k.lanes + i;
+                dot = V::get(x, at, n).fma(V::get(dy, at, n), dot);
+            }
+            // what the first row at the maximum gets; zero once it has been given
+            let mut pull = dot.mul(scale);
+            for row in 0..k.rows {
+                let at = row * k.lanes + i;
+                let v = V::get(x, at, n);
+                let here = V::select_lt(v, max, V::zero(), pull);
+                V::get(dy, at, n).sub(here).mul(scale).put_or_add(accumulate, to, at, n);
+                pull = pull.sub(here);
+            }
+        });
+    }
+}
