@@ -416,6 +416,15 @@ impl<'t> Var<'t> {
             None => self.tracer.apply(Dense, &[self, weight]),
         }
     }
+    /// A 3 x 3 convolution with a rectifier on patches of `patch` points, `[px * py * channels][agents]` with rows in (x, y, channel) order,
+    /// zero outside them. The weight is `[9 * channels][outputs]` with rows in (x offset, y offset, channel) order.
+    pub fn conv_patch(self, patch: (usize, usize), weight: Var<'t>, bias: Var<'t>) -> Var<'t> {
+        self.tracer.apply(ConvPatch { patch: [patch.0, patch.1] }, &[self, weight, bias])
+    }
+    /// The same convolution on fields `[channels * nx][ny]`, wrapped or with repeated ends beyond them.
+    pub fn conv_field(self, nx: usize, weight: Var<'t>, bias: Var<'t>, periodic: bool) -> Var<'t> {
+        self.tracer.apply(ConvField { nx, periodic }, &[self, weight, bias])
+    }
     /// `tanh` of every column divided by its Euclidean norm plus one.
     pub fn softnorm_tanh(self) -> Var<'t> {
         self.unary(SoftNormTanh)

@@ -1,0 +1,252 @@
+//! Convolutions against their definition, written out, and their reverse rules against central differences in double precision,
+//! on every instruction set, for lanes that do and do not fill vectors.
+
+use adjoint::*;
+
+/// Numbers in [-1, 1] that look random but are the same everywhere.
+fn noise(seed: u64, count: usize) -> Vec<f64> {
+    let mut x = seed.wrapping_mul(0x9E3779B97F4A7C15) | 1;
+    let mut next = || {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        (x >> 11) as f64 / (1u64 << 53) as f64 * 2.0 - 1.0
+    };
+    (0..20).for_each(|_| {
+        next();
+    });
+    (0..count).map(|_| next()).collect()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Patch { agents: usize },
+    Wrapped,
+    Repeated,
+}
+use Kind::*;
+
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    kind: Kind,
+    n: [usize; 2],
+    inputs: usize,
+    outputs: usize,
+    samples: usize,
+}
+
+const fn case(kind: Kind, n: [usize; 2], inputs: usize, outputs: usize, samples: usize) -> Case {
+    Case { kind, n, inputs, outputs, samples }
+}
+
+impl Case {
+    fn columns(self) -> usize {
+        if let Patch { agents } = self.kind { agents } else { 1 }
+    }
+    /// Numbers per sample of a value with that many channels.
+    fn size(self, channels: usize) -> usize {
+        channels * self.n[0] * self.n[1] * self.columns()
+    }
+    /// Where a number lies in a sample.
+    fn place(self, channels: usize, channel: usize, [i, j]: [usize; 2], column: usize) -> usize {
+        match self.kind {
+            Patch { agents } => ((i * self.n[1] + j) * channels + channel) * agents + column,
+            Wrapped | Repeated => (channel * self.n[0] + i) * self.n[1] + j,
+        }
+    }
+    /// The point at offset `by - 1`, if there is one.
+    fn neighbour(self, axis: usize, at: usize, by: usize) -> Option<usize> {
+        let (n, at) = (self.n[axis] as isize, at as isize + by as isize - 1);
+        match self.kind {
+            Patch { .. } => (0..n).contains(&at).then_some(at as usize),
+            Wrapped => Some(at.rem_euclid(n) as usize),
+            Repeated => Some(at.clamp(0, n - 1) as usize),
+        }
+    }
+    /// One sample by the definition.
+    fn reference(self, x: &[f64], w: &[f64], b: &[f64]) -> Vec<f64> {
+        let mut y = vec![0.0; self.size(self.outputs)];
+        for (i, j, o, column) in self.numbers() {
+            let mut sum = b[o];
+            for (a, c) in (0..9).map(|tap| (tap / 3, tap % 3)) {
+                let (Some(i), Some(j)) = (self.neighbour(0, i, a), self.neighbour(1, j, c)) else { continue };
+                for k in 0..self.inputs {
+                    sum += w[((3 * a + c) * self.inputs + k) * self.outputs + o]
+                        * x[self.place(self.inputs, k, [i, j], column)];
+                }
+            }
+            y[self.place(self.outputs, o, [i, j], column)] = sum.max(0.0);
+        }
+        y
+    }
+    fn numbers(self) -> impl Iterator<Item = (usize, usize, usize, usize)> {
+        let [nx, ny] = self.n;
+        let places = (0..nx).flat_map(move |i| (0..ny).map(move |j| (i, j)));
+        places.flat_map(move |(i, j)| {
+            (0..self.outputs).flat_map(move |o| (0..self.columns()).map(move |column| (i, j, o, column)))
+        })
+    }
+
+    fn trace(self) -> Trace {
+        let t = Tracer::new();
+        let w = t.param("w", 9 * self.inputs, self.outputs);
+        let b = t.param("b", self.outputs, 1);
+        let (nx, ny) = (self.n[0], self.n[1]);
+        let y = match self.kind {
+            Patch { agents } => t.sequence("x", nx * ny * self.inputs, agents).conv_patch((nx, ny), w, b),
+            _ => t.sequence("x", self.inputs * nx, ny).conv_field(nx, w, b, self.kind == Wrapped),
+        };
+        let weight = t.constant(y.rows(), y.cols(), noise(77, y.shape().size()));
+        let clock = t.sequence("clock", 1, 1);
+        t.term("value", (y * weight).sum() * clock);
+        t.record("y", y);
+        t.finish()
+    }
+    /// Parameters and inputs for the samples and steps.
+    fn data(self, steps: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
+        let params = noise(seed, (9 * self.inputs + 1) * self.outputs);
+        (params, noise(seed + 1, self.samples * steps * self.size(self.inputs)))
+    }
+}
+
+const STEPS: usize = 2;
+
+fn run<'a, T>(case: Case, params: &'a [T], x: &'a [T], clock: &'a [T]) -> Run<'a, T> {
+    Run {
+        samples: case.samples,
+        steps: STEPS,
+        params,
+        fixed: vec![],
+        states: vec![],
+        sequences: vec![x, clock],
+        weights: vec![vec![1.0; STEPS]],
+    }
+}
+
+fn cases() -> Vec<Case> {
+    vec![
+        // lanes that fill vectors, nearly fill them, leave them nearly empty
+        case(Patch { agents: 8 }, [4, 4], 3, 16, 2),
+        case(Patch { agents: 15 }, [3, 4], 2, 5, 1),
+        case(Patch { agents: 7 }, [4, 3], 16, 20, 14),
+        case(Patch { agents: 100 }, [4, 3], 3, 16, 1),
+        case(Patch { agents: 9 }, [6, 5], 4, 7, 2),
+        case(Patch { agents: 9 }, [3, 4], 3, 32, 2),
+        case(Patch { agents: 1 }, [6, 20], 3, 16, 3),
+        case(Patch { agents: 16 }, [1, 5], 1, 1, 1),
+        case(Patch { agents: 16 }, [2, 1], 5, 3, 1),
+        case(Patch { agents: 3 }, [1, 1], 1, 2, 1),
+        case(Wrapped, [5, 6], 3, 9, 1),
+        case(Wrapped, [2, 33], 7, 33, 4),
+        case(Wrapped, [3, 2], 16, 16, 2),
+        case(Repeated, [5, 6], 3, 9, 1),
+        case(Repeated, [4, 64], 6, 17, 3),
+        case(Repeated, [2, 2], 4, 12, 2),
+    ]
+}
+
+#[test]
+fn values_match_the_definition() {
+    for case in cases() {
+        let (params, x) = case.data(STEPS, 3);
+        let (w, b) = params.split_at(9 * case.inputs * case.outputs);
+        let exact: Vec<f64> =
+            x.chunks_exact(case.size(case.inputs)).flat_map(|x| case.reference(x, w, b)).collect();
+        let clock = vec![1.0; case.samples * STEPS];
+        let (params32, x32, clock32) = (single(&params), single(&x), single(&clock));
+        for isa in Isa::available() {
+            let trace = case.trace();
+            let double = Program::<f64>::with_isa(&trace, case.samples, isa)
+                .forward(&run(case, &params, &x, &clock), &Threads::new(1));
+            let single = Program::<f32>::with_isa(&trace, case.samples, isa)
+                .forward(&run(case, &params32, &x32, &clock32), &Threads::new(1));
+            for ((exact, double), single) in exact.iter().zip(&double.records[0]).zip(&single.records[0]) {
+                let scale = 1.0 + exact.abs();
+                assert!((exact - double).abs() < 1e-13 * scale, "{case:?} {}: {exact} {double}", isa.name());
+                assert!(
+                    (exact - *single as f64).abs() < 1e-5 * scale,
+                    "{case:?} {}: {exact} {single}",
+                    isa.name()
+                );
+            }
+        }
+    }
+}
+
+fn single(x: &[f64]) -> Vec<f32> {
+    x.iter().map(|&x| x as f32).collect()
+}
+
+/// Every derivative where there are few, and one along a random direction in any case.
+#[test]
+fn reverse_rules_agree_with_central_differences() {
+    for case in cases() {
+        for isa in Isa::available() {
+            differences(case, isa);
+        }
+    }
+}
+
+fn differences(case: Case, isa: Isa) {
+    let program = Program::<f64>::with_isa(&case.trace(), case.samples, isa);
+    let threads = Threads::new(1);
+    let clock = noise(5, case.samples * STEPS);
+    let (params, x) = case.data(STEPS, 3);
+    let value = |params: &[f64], x: &[f64]| {
+        program.forward(&run(case, params, x, &clock), &threads).terms[0].iter().sum::<f64>()
+            / case.samples as f64
+    };
+    let gradient = |params: &[f64], x: &[f64], strategy| {
+        let g = program.gradient(&run(case, params, x, &clock), &threads, strategy);
+        [&g.params[..], &g.sequences[0]].concat()
+    };
+    let got = gradient(&params, &x, Strategy::Recompute);
+    let label = format!("{case:?} on {}", isa.name());
+    // dirty memory: other numbers run through the same buffers in between
+    let other = case.data(STEPS, 50);
+    gradient(&other.0, &other.1, Strategy::Store);
+    assert_eq!(got, gradient(&params, &x, Strategy::Recompute), "{label}: repeated");
+    assert_eq!(got, gradient(&params, &x, Strategy::Store), "{label}: stored");
+
+    let along = |direction: &dyn Fn(usize) -> f64| {
+        let eps = 1e-6;
+        let moved = |by: f64| {
+            let params: Vec<f64> = params.iter().enumerate().map(|(k, p)| p + by * direction(k)).collect();
+            let x: Vec<f64> =
+                x.iter().enumerate().map(|(k, x)| x + by * direction(params.len() + k)).collect();
+            value(&params, &x)
+        };
+        (moved(eps) - moved(-eps)) / (2.0 * eps)
+    };
+    let directions = noise(9, got.len());
+    let expected: f64 = got.iter().zip(&directions).map(|(g, d)| g * d).sum();
+    let scale = got.iter().zip(&directions).map(|(g, d)| (g * d).abs()).sum::<f64>();
+    let difference = along(&|k| directions[k]);
+    // a rectifier may bend within the step: its error is of the order of the step
+    assert!((difference - expected).abs() < 1e-6 * (1.0 + scale), "{label}: {expected} but {difference}");
+    if got.len() < 2500 {
+        for (k, g) in got.iter().enumerate() {
+            let difference = along(&|m| f64::from(u8::from(m == k)));
+            assert!((difference - g).abs() < 1e-7 * (1.0 + g.abs()), "{label}: {k}: {g} but {difference}");
+        }
+    }
+}
+
+/// Taps outside a patch are neither used nor counted.
+#[test]
+fn operations_are_those_of_the_taps_in_use() {
+    let patch = case(Patch { agents: 2 }, [4, 1], 3, 5, 1);
+    // 4 points in x have 2 + 3 + 3 + 2 taps, one point in y has one
+    let taps = 10.0;
+    let field = case(Wrapped, [4, 6], 3, 5, 2);
+    let convolution = |case: Case| {
+        let with = Program::<f64>::new(&case.trace(), case.samples).flops(1);
+        let points = (case.size(case.outputs) * case.samples) as f64;
+        // the weighted sum behind it takes a product and a sum per number, and the clock one
+        with - 2.0 * points - case.samples as f64
+    };
+    let one = convolution(patch);
+    assert!((one - 2.0 * taps * 3.0 * 5.0 * 2.0).abs() < 25.0, "{one}");
+    let all = convolution(field);
+    assert!((all - 2.0 * 9.0 * 3.0 * 5.0 * 48.0).abs() < 100.0, "{all}");
+}
