@@ -20,12 +20,12 @@ pub struct Actuation {
 impl Actuation {
     /// The actuators that `config.actuation` describes.
     pub fn new(config: &Config) -> Actuation {
-        let (grid, sigma) = (physics::grid(config), config.actuation.sigma);
+        let (x, sigma) = (physics::grid(config).x, config.actuation.sigma);
         let height = match config.actuation.normalization {
             Normalization::Peak => 1.0,
             Normalization::Mass => 1.0 / (TAU.sqrt() * sigma),
         };
-        let bump = Bump { points: grid.points(), sigma, period: grid.period(), height };
+        let bump = Bump { points: x.points(), sigma, period: x.period(), height };
         Actuation { bump, mobile: config.mobile() }
     }
 

@@ -41,8 +41,9 @@ pub fn trace(config: &Config, dynamics: &dyn Dynamics) -> Trace {
 pub fn uncontrolled_trace(config: &Config) -> Trace {
     let (tracer, n) = (Tracer::new(), config.grid.n);
     let (z, target) = (tracer.state("z", n, 1), tracer.fixed("target", n, 1));
-    let nothing = tracer.constant(n, 1, vec![0.0; n]);
-    let next = interval(config, physics::dynamics(config).as_ref(), z, nothing);
+    let dynamics = physics::dynamics(config);
+    let nothing = dynamics.response(tracer.constant(n, 1, vec![0.0; n]));
+    let next = dynamics.interval(z, nothing, config.time.substeps);
     tracer.advance(z, next);
     tracer.record("z", next);
     tracer.record("error", (next - target).mean_square());
@@ -63,7 +64,8 @@ fn control_step(tracer: &Tracer, config: &Config, dynamics: &dyn Dynamics) {
     let decided = policy.act(observation.windows(seen - target, xi), xi);
     let (action, applied) = disturbed(tracer, config, decided);
 
-    let next = interval(config, dynamics, z, actuation.response(dynamics, xi, applied));
+    let response = actuation.response(dynamics, xi, applied);
+    let next = dynamics.interval(z, response, config.time.substeps);
     tracer.advance(z, next);
     let moved = action.v.map_or(xi, |v| (xi + config.control_dt() * v).clamp(0.0, config.grid.length));
     if let Some(v) = action.v {
@@ -80,11 +82,6 @@ fn control_step(tracer: &Tracer, config: &Config, dynamics: &dyn Dynamics) {
     tracer.record("u", action.u);
     action.v.into_iter().for_each(|v| tracer.record("v", v));
     tracer.record("error", step.error);
-}
-
-/// `substeps` solver steps under the same forcing.
-fn interval<'t>(config: &Config, dynamics: &dyn Dynamics, z: Var<'t>, response: Var<'t>) -> Var<'t> {
-    (0..config.time.substeps).fold(z, |z, _| dynamics.step(z, response))
 }
 
 /// `value` plus noise of standard deviation `sigma`, given as a sequence of N(0, 1).

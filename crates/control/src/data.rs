@@ -115,7 +115,7 @@ impl Cases {
 }
 
 fn tracking_pairs(config: &Config, rng: &mut ChaCha8Rng, pool: Pool, count: usize) -> (Vec<f64>, Vec<f64>) {
-    let (data, points) = (&config.data, physics::grid(config).points());
+    let (data, points) = (&config.data, physics::grid(config).x.points());
     let std = data.std.expect("tracking tasks have random fields");
     let family = |length: Option<f64>| {
         RandomField::new(&points, length.expect("tracking tasks have correlation lengths"), std)

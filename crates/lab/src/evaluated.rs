@@ -31,7 +31,7 @@ pub enum Control {
 impl<'a> Evaluated<'a> {
     /// Grid points, from 0.
     pub fn positions(&self) -> Vec<f64> {
-        grid(self.config).points()
+        grid(self.config).x.points()
     }
 
     /// Times of the states: 0 and the end of every control step.

@@ -10,14 +10,14 @@ use control::{Cases, ClosedLoop, Config, Disturbance, Pool, physics};
 use learn::optimiser::{Adam, clip_global_norm};
 use pde::operators::{implicit_diffusion, interior};
 use pde::random_field::normals;
-use pde::{Dynamics, Grid, evolve};
+use pde::{Axis, Dynamics, Grid, evolve};
 
 // ---- The PDE: all that is about Burgers. Forward code only. ----
 
 /// Explicit Euler for advection in conservation form and for the forcing, then backward Euler for diffusion:
 /// `(I - dt nu D2) z_{t+1} = z_t - dt D1 (z_t^2 / 2) + dt f` on the interior, `z_{t+1} = 0` at the ends.
 pub struct Burgers {
-    grid: Grid,
+    x: Axis,
     dt: f64,
     /// `-dt/2 D1`, central differences.
     advection: Sparse,
@@ -27,18 +27,18 @@ pub struct Burgers {
 
 impl Burgers {
     /// Viscosity `nu`, time step `dt`.
-    pub fn new(grid: Grid, nu: f64, dt: f64) -> Burgers {
-        let c = dt / (4.0 * grid.spacing());
-        let at_an_end = |j: usize| j == 0 || j == grid.n - 1;
+    pub fn new(x: Axis, nu: f64, dt: f64) -> Burgers {
+        let c = dt / (4.0 * x.spacing());
+        let at_an_end = |j: usize| j == 0 || j == x.n - 1;
         let row = |j: usize| if at_an_end(j) { vec![] } else { vec![(j - 1, c), (j + 1, -c)] };
-        let advection = Sparse::from_rows(grid.n, (0..grid.n).map(row).collect());
-        Burgers { grid, dt, advection, implicit: implicit_diffusion(&grid, dt * nu) }
+        let advection = Sparse::from_rows(x.n, (0..x.n).map(row).collect());
+        Burgers { x, dt, advection, implicit: implicit_diffusion(&x, dt * nu) }
     }
 }
 
 impl Dynamics for Burgers {
     fn grid(&self) -> Grid {
-        self.grid
+        Grid::line(self.x)
     }
     fn dt(&self) -> f64 {
         self.dt
@@ -47,7 +47,7 @@ impl Dynamics for Burgers {
         1
     }
     fn step<'t>(&self, z: Var<'t>, response: Var<'t>) -> Var<'t> {
-        let inside = z.tracer().constant(self.grid.n, 1, interior(&self.grid));
+        let inside = z.tracer().constant(self.x.n, 1, interior(&self.x));
         (inside * (z + z.square().linear(&self.advection) + response)).solve(&self.implicit)
     }
 }
@@ -62,7 +62,7 @@ pub fn config(steps: usize) -> Config {
 
 /// The equation on the grid and with the time step of the setting.
 pub fn burgers(config: &Config) -> Burgers {
-    Burgers::new(physics::grid(config), config.physics.nu.unwrap(), config.time.dt)
+    Burgers::new(physics::grid(config).x, config.physics.nu.unwrap(), config.time.dt)
 }
 
 /// Relative error of the loss's derivative along a random direction of the parameters, against a central difference.

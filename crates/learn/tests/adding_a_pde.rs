@@ -7,7 +7,7 @@ mod burgers;
 use adjoint::Threads;
 use burgers::{Burgers, config, gradient_error, train, uncontrolled};
 use control::{ClosedLoop, physics};
-use pde::{Boundary, Grid, evolve};
+use pde::{Axis, Boundary, evolve};
 use std::f64::consts::PI;
 
 /// A solution of `z_t + z z_x = nu z_xx` that is 0 at 0 and 1, by the Cole-Hopf transformation.
@@ -21,9 +21,9 @@ fn the_scheme_converges_to_an_exact_solution() {
     let (nu, time) = (0.1, 0.5);
     // the time step shrinks with the square of the spacing, so that the error in both falls by the same factor
     let error = |cells: usize, steps: usize| {
-        let grid = Grid { n: cells + 1, length: 1.0, boundary: Boundary::Dirichlet };
-        let at = |t: f64| grid.points().iter().map(|&x| exact(x, t, nu)).collect::<Vec<_>>();
-        let z = evolve(&Burgers::new(grid, nu, time / steps as f64), &at(0.0), None, steps, &Threads::new(1));
+        let x = Axis { n: cells + 1, length: 1.0, boundary: Boundary::Dirichlet };
+        let at = |t: f64| x.points().iter().map(|&x| exact(x, t, nu)).collect::<Vec<_>>();
+        let z = evolve(&Burgers::new(x, nu, time / steps as f64), &at(0.0), None, steps, &Threads::new(1));
         z.iter().zip(at(time)).map(|(z, exact)| (z - exact).abs()).fold(0.0, f64::max)
     };
     let (coarse, fine) = (error(32, 64), error(64, 256));
@@ -58,8 +58,8 @@ fn training_reduces_the_loss() {
 #[should_panic(expected = "the equation's grid and the config's")]
 fn an_equation_on_another_grid_is_refused() {
     let config = config(1);
-    let grid = Grid { n: 50, ..physics::grid(&config) };
-    ClosedLoop::<f64>::with_dynamics(&config, &Burgers::new(grid, 0.1, config.time.dt), 1);
+    let x = Axis { n: 50, ..physics::grid(&config).x };
+    ClosedLoop::<f64>::with_dynamics(&config, &Burgers::new(x, 0.1, config.time.dt), 1);
 }
 
 #[test]

@@ -7,7 +7,7 @@
 use crate::grid::Grid;
 use adjoint::Var;
 
-/// A PDE `z_t = F(z) + f` with a time-stepping scheme. Written forward only: the engine differentiates it.
+/// A PDE `z_t = F(z, f)` with a time-stepping scheme. Written forward only: the engine differentiates it.
 pub trait Dynamics: Send + Sync {
     /// Where the field lives.
     fn grid(&self) -> Grid;
@@ -18,11 +18,23 @@ pub trait Dynamics: Send + Sync {
     /// Order of the scheme in time: halving the time step divides the error by `2^order`.
     fn order(&self) -> u32;
 
-    /// What a forcing field adds to one step, linear in `f`: by default an explicit step of it. Columns are independent fields.
+    /// How many fields drive the equation, stacked along the rows of `f`: one forcing, or the components of a velocity.
+    fn forcing_fields(&self) -> usize {
+        1
+    }
+
+    /// What the fields that drive the equation add to one step, linear in `f`: by default an explicit step of them.
+    /// On a line the columns of `f` are independent fields.
     fn response<'t>(&self, f: Var<'t>) -> Var<'t> {
         self.dt() * f
     }
 
-    /// The field after one time step, from the field `z` (`[n][1]`) and the [`Dynamics::response`] to the forcing.
+    /// The field after one time step, from the field `z` and the [`Dynamics::response`] to what drives it.
     fn step<'t>(&self, z: Var<'t>, response: Var<'t>) -> Var<'t>;
+
+    /// The field after `substeps` time steps under the same response. A scheme that works on another form of the field,
+    /// such as its Fourier coefficients, writes its own, to change form once and not in every step.
+    fn interval<'t>(&self, z: Var<'t>, response: Var<'t>, substeps: usize) -> Var<'t> {
+        (0..substeps).fold(z, |z, _| self.step(z, response))
+    }
 }

@@ -9,7 +9,8 @@ const CHUNK: usize = 8;
 
 /// The fields after `steps` time steps, in double precision.
 ///
-/// `z0` holds any number of fields `[samples][n]`; `forcing`, of the same extent, stays the same during the run.
+/// `z0` holds any number of fields, one after the other; `forcing` holds what drives each of them
+/// ([`Dynamics::forcing_fields`] fields per sample) and stays the same during the run.
 ///
 /// # Panics
 /// If an extent is wrong.
@@ -20,9 +21,10 @@ pub fn evolve(
     steps: usize,
     threads: &Threads,
 ) -> Vec<f64> {
-    let n = dynamics.grid().n;
+    let n = dynamics.grid().size();
     assert!(z0.len().is_multiple_of(n), "fields of {n} points, got {} numbers", z0.len());
-    assert!(forcing.is_none_or(|f| f.len() == z0.len()), "one forcing field per initial field");
+    let driving = dynamics.forcing_fields() * z0.len();
+    assert!(forcing.is_none_or(|f| f.len() == driving), "forcing of every initial field");
     if steps == 0 || z0.is_empty() {
         return z0.to_vec();
     }
@@ -40,15 +42,16 @@ pub fn evolve(
     program.forward(&run, threads).states.swap_remove(0)
 }
 
-/// One time step, with a fixed forcing field or without any.
+/// One time step, with a fixed forcing or without any.
 fn free_step(dynamics: &dyn Dynamics, forced: bool) -> Trace {
-    let (tracer, n) = (Tracer::new(), dynamics.grid().n);
-    let z = tracer.state("z", n, 1);
-    let response = if forced {
-        dynamics.response(tracer.fixed("forcing", n, 1))
+    let (tracer, (rows, cols)) = (Tracer::new(), dynamics.grid().shape());
+    let z = tracer.state("z", rows, cols);
+    let stacked = dynamics.forcing_fields() * rows;
+    let forcing = if forced {
+        tracer.fixed("forcing", stacked, cols)
     } else {
-        tracer.constant(n, 1, vec![0.0; n])
+        tracer.constant(stacked, cols, vec![0.0; stacked * cols])
     };
-    tracer.advance(z, dynamics.step(z, response));
+    tracer.advance(z, dynamics.interval(z, dynamics.response(forcing), 1));
     tracer.finish()
 }

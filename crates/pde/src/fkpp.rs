@@ -7,13 +7,13 @@
 //! Differentiated in `z` and `f`; no gradient passes a clipped point. `nu`, `rho`, `dt` and the grid are held fixed.
 
 use crate::dynamics::Dynamics;
-use crate::grid::Grid;
+use crate::grid::{Axis, Grid};
 use crate::operators::{implicit_diffusion, interior};
 use adjoint::{Tridiagonal, Var};
 
 /// The Fisher-KPP equation, ready to step.
 pub struct Fkpp {
-    grid: Grid,
+    x: Axis,
     dt: f64,
     rho: f64,
     implicit: Tridiagonal,
@@ -22,18 +22,18 @@ pub struct Fkpp {
 
 impl Fkpp {
     /// Diffusivity `nu`, growth rate `rho`, time step `dt`.
-    pub fn new(grid: Grid, nu: f64, rho: f64, dt: f64) -> Fkpp {
-        Fkpp { grid, dt, rho, implicit: implicit_diffusion(&grid, dt * nu), inside: interior(&grid) }
+    pub fn new(x: Axis, nu: f64, rho: f64, dt: f64) -> Fkpp {
+        Fkpp { x, dt, rho, implicit: implicit_diffusion(&x, dt * nu), inside: interior(&x) }
     }
 
     fn inside<'t>(&self, field: Var<'t>) -> Var<'t> {
-        field * field.tracer().constant(self.grid.n, 1, self.inside.clone())
+        field * field.tracer().constant(self.x.n, 1, self.inside.clone())
     }
 }
 
 impl Dynamics for Fkpp {
     fn grid(&self) -> Grid {
-        self.grid
+        Grid::line(self.x)
     }
 
     fn dt(&self) -> f64 {

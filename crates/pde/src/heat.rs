@@ -6,13 +6,13 @@
 //! Everything is linear, so the derivative with respect to `z` and `f` is exact; `nu`, `dt` and the grid are held fixed.
 
 use crate::dynamics::Dynamics;
-use crate::grid::Grid;
+use crate::grid::{Axis, Grid};
 use crate::operators::{explicit_diffusion, implicit_diffusion, interior};
 use adjoint::{Sparse, Tridiagonal, Var};
 
 /// The heat equation, ready to step.
 pub struct Heat {
-    grid: Grid,
+    x: Axis,
     dt: f64,
     explicit: Sparse,
     implicit: Tridiagonal,
@@ -22,20 +22,20 @@ pub struct Heat {
 
 impl Heat {
     /// Diffusivity `nu`, time step `dt`.
-    pub fn new(grid: Grid, nu: f64, dt: f64) -> Heat {
+    pub fn new(x: Axis, nu: f64, dt: f64) -> Heat {
         Heat {
-            grid,
+            x,
             dt,
-            explicit: explicit_diffusion(&grid, dt * nu / 2.0),
-            implicit: implicit_diffusion(&grid, dt * nu / 2.0),
-            forcing: interior(&grid).iter().map(|inside| dt * inside).collect(),
+            explicit: explicit_diffusion(&x, dt * nu / 2.0),
+            implicit: implicit_diffusion(&x, dt * nu / 2.0),
+            forcing: interior(&x).iter().map(|inside| dt * inside).collect(),
         }
     }
 }
 
 impl Dynamics for Heat {
     fn grid(&self) -> Grid {
-        self.grid
+        Grid::line(self.x)
     }
 
     fn dt(&self) -> f64 {
@@ -47,7 +47,7 @@ impl Dynamics for Heat {
     }
 
     fn response<'t>(&self, f: Var<'t>) -> Var<'t> {
-        f * f.tracer().constant(self.grid.n, 1, self.forcing.clone())
+        f * f.tracer().constant(self.x.n, 1, self.forcing.clone())
     }
 
     fn step<'t>(&self, z: Var<'t>, response: Var<'t>) -> Var<'t> {

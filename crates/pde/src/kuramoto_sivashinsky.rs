@@ -9,13 +9,13 @@
 //! Differentiated in `z` and `f`; `dt`, `L` and the grid are held fixed.
 
 use crate::dynamics::Dynamics;
-use crate::grid::{Boundary, Grid};
+use crate::grid::{Axis, Boundary, Grid};
 use adjoint::Var;
 use std::f64::consts::TAU;
 
 /// The Kuramoto-Sivashinsky equation, ready to step.
 pub struct KuramotoSivashinsky {
-    grid: Grid,
+    x: Axis,
     dt: f64,
     /// What one step does to `F(z)`, `F(z^2)` and `F(f)`, per mode.
     linear: Vec<[f64; 2]>,
@@ -35,7 +35,7 @@ impl KuramotoSivashinsky {
         let implicit = |k: f64| 1.0 - dt / 2.0 * growth_rate(k);
         let derivative = |(m, k): (usize, f64)| if 2 * m == n { 0.0 } else { k };
         KuramotoSivashinsky {
-            grid: Grid { n, length, boundary: Boundary::Periodic },
+            x: Axis { n, length, boundary: Boundary::Periodic },
             dt,
             linear: modes().map(|(_, k)| [(1.0 + dt / 2.0 * growth_rate(k)) / implicit(k), 0.0]).collect(),
             advection: modes().map(|m| [0.0, -dt / 2.0 * derivative(m) / implicit(m.1)]).collect(),
@@ -46,7 +46,7 @@ impl KuramotoSivashinsky {
 
 impl Dynamics for KuramotoSivashinsky {
     fn grid(&self) -> Grid {
-        self.grid
+        Grid::line(self.x)
     }
 
     fn dt(&self) -> f64 {
@@ -58,12 +58,12 @@ impl Dynamics for KuramotoSivashinsky {
     }
 
     fn response<'t>(&self, f: Var<'t>) -> Var<'t> {
-        f.rfft().symbol(&self.forcing).irfft(self.grid.n)
+        f.rfft().symbol(&self.forcing).irfft(self.x.n)
     }
 
     fn step<'t>(&self, z: Var<'t>, response: Var<'t>) -> Var<'t> {
         let linear = z.rfft().symbol(&self.linear);
         let advection = z.square().rfft().symbol(&self.advection);
-        (linear + advection).irfft(self.grid.n) + response
+        (linear + advection).irfft(self.x.n) + response
     }
 }

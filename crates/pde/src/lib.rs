@@ -24,7 +24,7 @@ pub mod random_field;
 pub use dynamics::Dynamics;
 pub use evolve::evolve;
 pub use fkpp::Fkpp;
-pub use grid::{Boundary, Grid};
+pub use grid::{Axis, Boundary, Grid};
 pub use heat::Heat;
 pub use kuramoto_sivashinsky::KuramotoSivashinsky;
 pub use random_field::RandomField;

@@ -1,62 +1,75 @@
-//! Second-order finite differences on a [`Grid`], as constant matrices for the engine.
+//! Second-order finite differences along an [`Axis`], as constant matrices for the engine.
 //!
-//! `D2 z_j = (z_{j-1} - 2 z_j + z_{j+1}) / h^2`. With held ends, `D2` has no rows for the two end points, and the
-//! matrices of a diffusion step answer 0 there: whatever stood in the end values is forgotten, not spread.
+//! `D2 z_j = (z_{j-1} - 2 z_j + z_{j+1}) / h^2`. What it is at the ends:
+//!
+//! | ends | rows of the end points |
+//! |---|---|
+//! | Dirichlet | none: the end values are held, and the matrices of a diffusion step answer 0 there |
+//! | periodic | as any other, neighbours wrapped |
+//! | zero flux | the missing neighbour equals the end value: columns of `D2` sum to 0, nothing is lost or gained |
 
-use crate::grid::{Boundary, Grid};
+use crate::grid::{Axis, Boundary};
 use adjoint::{Sparse, Tridiagonal};
 
-/// The second derivative; on a domain with held ends its first and last row are 0.
-pub fn laplacian(grid: &Grid) -> Sparse {
-    Sparse::from_rows(grid.n, (0..grid.n).map(|j| laplacian_row(grid, j)).collect())
+/// The second derivative `D2`; with held ends its first and last row are 0.
+pub fn laplacian(axis: &Axis) -> Sparse {
+    scaled_laplacian(axis, 1.0)
 }
 
-/// `I + weight D2` on the interior and 0 at both ends: the explicit part of a diffusion step.
-///
-/// # Panics
-/// If the grid has no ends.
-pub fn explicit_diffusion(grid: &Grid, weight: f64) -> Sparse {
-    assert_eq!(grid.boundary, Boundary::Dirichlet, "diffusion with held ends needs ends");
+/// `weight D2`.
+pub fn scaled_laplacian(axis: &Axis, weight: f64) -> Sparse {
+    Sparse::from_rows(axis.n, (0..axis.n).map(|j| laplacian_row(axis, j, weight)).collect())
+}
+
+/// `I + weight D2`, 0 at held ends: the explicit part of a diffusion step.
+pub fn explicit_diffusion(axis: &Axis, weight: f64) -> Sparse {
     let row = |j: usize| {
-        let mut row: Vec<_> = laplacian_row(grid, j).into_iter().map(|(i, d)| (i, weight * d)).collect();
+        let mut row = laplacian_row(axis, j, weight);
         if let Some(own) = row.iter_mut().find(|(i, _)| *i == j) {
             own.1 += 1.0;
         }
         row
     };
-    Sparse::from_rows(grid.n, (0..grid.n).map(row).collect())
+    Sparse::from_rows(axis.n, (0..axis.n).map(row).collect())
 }
 
-/// `I - weight D2` on the interior and the identity at both ends: the implicit part of a diffusion step, to be solved
-/// for a right-hand side that is 0 at both ends.
+/// `I - weight D2`, the identity at held ends: the implicit part of a diffusion step. With held ends it is to be solved
+/// for a right-hand side that is 0 there.
 ///
 /// # Panics
-/// If the grid has no ends.
-pub fn implicit_diffusion(grid: &Grid, weight: f64) -> Tridiagonal {
-    assert_eq!(grid.boundary, Boundary::Dirichlet, "diffusion with held ends needs ends");
-    let r = weight / grid.spacing().powi(2);
+/// If the axis is periodic: the system is then not tridiagonal.
+pub fn implicit_diffusion(axis: &Axis, weight: f64) -> Tridiagonal {
+    assert_ne!(axis.boundary, Boundary::Periodic, "a tridiagonal system needs ends");
+    let r = weight / axis.spacing().powi(2);
+    let (outside, own) = match axis.boundary {
+        Boundary::ZeroFlux => (-r, 1.0 + r),
+        Boundary::Dirichlet | Boundary::Periodic => (0.0, 1.0),
+    };
     let band = |inside: f64, end: f64| {
-        let mut band = vec![inside; grid.n];
-        (band[0], band[grid.n - 1]) = (end, end);
+        let mut band = vec![inside; axis.n];
+        (band[0], band[axis.n - 1]) = (end, end);
         band
     };
-    Tridiagonal::new(band(-r, 0.0), band(1.0 + 2.0 * r, 1.0), band(-r, 0.0))
+    Tridiagonal::new(band(-r, outside), band(1.0 + 2.0 * r, own), band(-r, outside))
 }
 
-/// 1 on the interior and 0 at both ends.
-pub fn interior(grid: &Grid) -> Vec<f64> {
-    let mut inside = vec![1.0; grid.n];
-    if grid.boundary == Boundary::Dirichlet {
-        (inside[0], inside[grid.n - 1]) = (0.0, 0.0);
+/// 1, but 0 at held ends.
+pub fn interior(axis: &Axis) -> Vec<f64> {
+    let mut inside = vec![1.0; axis.n];
+    if axis.boundary == Boundary::Dirichlet {
+        (inside[0], inside[axis.n - 1]) = (0.0, 0.0);
     }
     inside
 }
 
-fn laplacian_row(grid: &Grid, j: usize) -> Vec<(usize, f64)> {
-    let (n, d) = (grid.n, grid.spacing().powi(-2));
-    match grid.boundary {
-        Boundary::Dirichlet if j == 0 || j == n - 1 => Vec::new(),
-        Boundary::Dirichlet => vec![(j - 1, d), (j, -2.0 * d), (j + 1, d)],
+/// Row `j` of `weight D2` as `(column, value)`.
+fn laplacian_row(axis: &Axis, j: usize, weight: f64) -> Vec<(usize, f64)> {
+    let (n, d) = (axis.n, weight * axis.spacing().powi(-2));
+    let at_an_end = j == 0 || j == n - 1;
+    match axis.boundary {
+        Boundary::Dirichlet if at_an_end => Vec::new(),
+        Boundary::ZeroFlux if at_an_end => vec![(j, -d), (if j == 0 { 1 } else { n - 2 }, d)],
+        Boundary::Dirichlet | Boundary::ZeroFlux => vec![(j - 1, d), (j, -2.0 * d), (j + 1, d)],
         Boundary::Periodic => vec![((j + n - 1) % n, d), (j, -2.0 * d), ((j + 1) % n, d)],
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::common::distance;
 use adjoint::Threads;
-use pde::{Boundary, Dynamics, Fkpp, Grid, evolve};
+use pde::{Axis, Boundary, Dynamics, Fkpp, evolve};
 use proptest::prelude::*;
 
 /// Where the front falls through one half, right of the middle.
@@ -15,11 +15,11 @@ fn front(x: &[f64], z: &[f64]) -> f64 {
 fn the_front_travels_at_the_speed_of_the_theory() {
     // From a compact start the front lags behind c t: x(t) = c t - 3/2 ln t + const for nu = rho = 1, c = 2 sqrt(nu rho).
     for (nu, rho) in [(1.0f64, 1.0f64), (0.25, 1.0)] {
-        let grid = Grid { n: 1001, length: 200.0 * nu.sqrt(), boundary: Boundary::Dirichlet };
-        let fkpp = Fkpp::new(grid, nu, rho, 0.01);
-        let x = grid.points();
+        let axis = Axis { n: 1001, length: 200.0 * nu.sqrt(), boundary: Boundary::Dirichlet };
+        let fkpp = Fkpp::new(axis, nu, rho, 0.01);
+        let x = axis.points();
         let z0: Vec<f64> =
-            x.iter().map(|x| f64::from((x - grid.length / 2.0).abs() < 5.0 * nu.sqrt())).collect();
+            x.iter().map(|x| f64::from((x - axis.length / 2.0).abs() < 5.0 * nu.sqrt())).collect();
         let threads = Threads::new(1);
         let early = evolve(&fkpp, &z0, None, 2000, &threads);
         let late = evolve(&fkpp, &early, None, 2000, &threads);
@@ -33,12 +33,12 @@ fn the_front_travels_at_the_speed_of_the_theory() {
 
 #[test]
 fn without_forcing_0_and_1_stay() {
-    let grid = Grid { n: 100, length: 1.0, boundary: Boundary::Dirichlet };
-    let fkpp = Fkpp::new(grid, 0.0, 3.0, 0.001);
+    let axis = Axis { n: 100, length: 1.0, boundary: Boundary::Dirichlet };
+    let fkpp = Fkpp::new(axis, 0.0, 3.0, 0.001);
     let mut ones = vec![1.0; 100];
     (ones[0], ones[99]) = (0.0, 0.0);
     assert!(distance(&evolve(&fkpp, &ones, None, 10, &Threads::new(1)), &ones) < 1e-14);
-    let fkpp = Fkpp::new(grid, 0.005, 3.0, 0.001);
+    let fkpp = Fkpp::new(axis, 0.005, 3.0, 0.001);
     assert_eq!(evolve(&fkpp, &[0.0; 100], None, 10, &Threads::new(1)), [0.0; 100]);
     assert_eq!(fkpp.dt(), 0.001);
 }
@@ -52,8 +52,8 @@ proptest! {
         more in prop::collection::vec(0.0..1.0f64, 20),
         push in -40.0..40.0f64,
     ) {
-        let grid = Grid { n: 20, length: 1.0, boundary: Boundary::Dirichlet };
-        let fkpp = Fkpp::new(grid, 0.005, 3.0, 0.001);
+        let axis = Axis { n: 20, length: 1.0, boundary: Boundary::Dirichlet };
+        let fkpp = Fkpp::new(axis, 0.005, 3.0, 0.001);
         let run = |z: &[f64]| evolve(&fkpp, z, Some(&[push; 20]), 4, &Threads::new(1));
         let high: Vec<f64> = low.iter().zip(&more).map(|(low, more)| low + (1.0 - low) * more).collect();
         let (a, b) = (run(&low), run(&high));

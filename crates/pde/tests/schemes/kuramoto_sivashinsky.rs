@@ -19,7 +19,7 @@ fn small_waves_grow_at_the_rates_of_the_linear_theory() {
     let ks = KuramotoSivashinsky::new(n, LENGTH, dt);
     for m in 1..=6 {
         let k = TAU * m as f64 / LENGTH;
-        let z0: Vec<f64> = ks.grid().points().iter().map(|x| 1e-9 * (k * x).cos()).collect();
+        let z0: Vec<f64> = ks.grid().x.points().iter().map(|x| 1e-9 * (k * x).cos()).collect();
         let z = evolve(&ks, &z0, None, steps, &Threads::new(1));
         let l = growth_rate(k);
         let factor = ((1.0 + dt * l / 2.0) / (1.0 - dt * l / 2.0)).powi(steps as i32);
@@ -36,10 +36,10 @@ fn small_waves_grow_at_the_rates_of_the_linear_theory() {
 fn the_mean_changes_by_the_forcing_only() {
     let (n, dt, steps) = (128, 0.05, 200);
     let ks = KuramotoSivashinsky::new(n, LENGTH, dt);
-    let z0: Vec<f64> = ks.grid().points().iter().map(|x| 0.3 + 2.0 * (TAU * x / LENGTH).sin()).collect();
+    let z0: Vec<f64> = ks.grid().x.points().iter().map(|x| 0.3 + 2.0 * (TAU * x / LENGTH).sin()).collect();
     let free = evolve(&ks, &z0, None, steps, &Threads::new(1));
     assert!((mean(&free) - mean(&z0)).abs() < 1e-13);
-    let push: Vec<f64> = ks.grid().points().iter().map(|x| (-x * x).exp()).collect();
+    let push: Vec<f64> = ks.grid().x.points().iter().map(|x| (-x * x).exp()).collect();
     let forced = evolve(&ks, &z0, Some(&push), steps, &Threads::new(1));
     let gained = steps as f64 * dt * mean(&push);
     assert!((mean(&forced) - mean(&z0) - gained).abs() < 1e-12);
@@ -50,6 +50,7 @@ fn chaos_saturates_at_the_known_level() {
     let ks = KuramotoSivashinsky::new(64, LENGTH, 0.05);
     let z0: Vec<f64> = ks
         .grid()
+        .x
         .points()
         .iter()
         .map(|x| 0.1 * (TAU * x / LENGTH).cos() * (1.0 + (TAU * x / LENGTH).sin()))

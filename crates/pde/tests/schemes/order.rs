@@ -3,7 +3,7 @@
 use crate::common::{apply, distance};
 use adjoint::Threads;
 use pde::operators::laplacian;
-use pde::{Boundary, Dynamics, Fkpp, Grid, Heat, KuramotoSivashinsky, evolve};
+use pde::{Axis, Boundary, Dynamics, Fkpp, Heat, KuramotoSivashinsky, evolve};
 use std::f64::consts::{PI, TAU};
 
 /// Order in time, from runs with time steps `dt`, `dt/2` and `dt/4` to the same time under a constant forcing.
@@ -18,7 +18,7 @@ fn temporal_order<D: Dynamics>(
     let run = |refinement: usize| {
         let dynamics = make(dt / refinement as f64);
         let on_grid =
-            |f: &dyn Fn(f64) -> f64| dynamics.grid().points().into_iter().map(f).collect::<Vec<_>>();
+            |f: &dyn Fn(f64) -> f64| dynamics.grid().x.points().into_iter().map(f).collect::<Vec<_>>();
         evolve(&dynamics, &on_grid(&z0), Some(&on_grid(&forcing)), steps * refinement, &threads)
     };
     let (coarse, middle, fine) = (run(1), run(2), run(4));
@@ -30,7 +30,7 @@ fn assert_declared(name: &str, measured: f64, declared: u32) {
     assert!((measured - declared as f64).abs() < 0.1, "{name}: declared {declared}, measured {measured:.3}");
 }
 
-const UNIT: Grid = Grid { n: 50, length: 1.0, boundary: Boundary::Dirichlet };
+const UNIT: Axis = Axis { n: 50, length: 1.0, boundary: Boundary::Dirichlet };
 
 #[test]
 fn heat() {
@@ -60,11 +60,11 @@ fn kuramoto_sivashinsky() {
 fn finite_differences_in_space() {
     for (boundary, n) in [(Boundary::Dirichlet, 65), (Boundary::Periodic, 64)] {
         let error = |n: usize| {
-            let grid = Grid { n, length: 1.0, boundary };
+            let axis = Axis { n, length: 1.0, boundary };
             let k = 2.0 * TAU;
-            let z: Vec<f64> = grid.points().iter().map(|x| (k * x).sin()).collect();
+            let z: Vec<f64> = axis.points().iter().map(|x| (k * x).sin()).collect();
             let exact: Vec<f64> = z.iter().map(|z| -k * k * z).collect();
-            distance(&apply(&z, |z| z.linear(&laplacian(&grid))), &exact)
+            distance(&apply(&z, |z| z.linear(&laplacian(&axis))), &exact)
         };
         let order = (error(n) / error(2 * n - n % 2)).log2();
         println!("second derivative, {boundary:?}: measured order {order:.3}");
