@@ -61,7 +61,8 @@ fn measure(case: &Case, samples: usize, copies: usize) -> [f64; 2] {
     inputs.iter().for_each(|x| t.advance(*x, *x));
     (0..copies).for_each(|_| t.term("y", (case.build)(&t, &inputs).sum()));
     let program = Program::<f32>::new(&t.finish(), samples);
-    let steps = 10;
+    // short runs, so that on a busy machine the best one was not interrupted
+    let steps = 2;
     // numbers in (0, 1) that are spread evenly: positions as well as fields
     let numbers = |count: usize| (0..count).map(|i| (i as f32 * 0.618_034 + 0.1).fract()).collect::<Vec<_>>();
     let states: Vec<Vec<f32>> = case.inputs.iter().map(|&(r, c)| numbers(r * c * samples)).collect();
@@ -78,7 +79,7 @@ fn measure(case: &Case, samples: usize, copies: usize) -> [f64; 2] {
     let best = |f: &dyn Fn()| {
         let begin = Instant::now();
         let mut best = f64::INFINITY;
-        while begin.elapsed().as_secs_f64() < 0.15 {
+        while begin.elapsed().as_secs_f64() < 0.2 {
             let start = Instant::now();
             f();
             best = best.min(start.elapsed().as_secs_f64());

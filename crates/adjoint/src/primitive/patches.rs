@@ -111,17 +111,22 @@ impl View {
     /// Lattice index along an axis of point `k` of every patch.
     #[inline(always)]
     fn along<T>(&self, looks: &Looks<T>, axis: usize, k: usize) -> [i32; LANES] {
-        let n = self.lattice.n[axis] as i32;
         let mut points = looks.firsts[axis];
         for point in &mut points {
-            let j = *point + k as i32;
-            *point = if self.lattice.periodic {
-                j + if j < 0 { n } else { 0 } - if j >= n { n } else { 0 }
-            } else {
-                j.clamp(0, n - 1)
-            };
+            *point = self.point(axis, *point + k as i32);
         }
         points
+    }
+
+    /// Clamped or wrapped.
+    #[inline(always)]
+    fn point(&self, axis: usize, j: i32) -> i32 {
+        let n = self.lattice.n[axis] as i32;
+        if self.lattice.periodic {
+            j + if j < 0 { n } else { 0 } - if j >= n { n } else { 0 }
+        } else {
+            j.clamp(0, n - 1)
+        }
     }
 
     /// Index inside a field of the points in row `x` and column `k` of the patches.
@@ -144,7 +149,7 @@ impl View {
 
 impl<T: Real> Kernel<T> for View {
     fn scratch(&self) -> usize {
-        self.lattice.patch * LANES
+        (self.lattice.patch + 1) * LANES
     }
     fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut [T]) {
         match self.lattice.sampling {
@@ -152,14 +157,14 @@ impl<T: Real> Kernel<T> for View {
             Sampling::Linear => forward_linear(isa, self, x[0], x[1], y, scratch),
         }
     }
-    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut [T]) {
+    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], scratch: &mut [T]) {
         dx.iter_mut().filter(|to| to.wanted()).for_each(Adjoint::prepare);
         let (dxi, dfields) = dx.split_at_mut(1);
         let (dxi, dfields) = (&mut dxi[0].data[..], &mut dfields[0].data[..]);
         match self.lattice.sampling {
             Sampling::Cell if dfields.is_empty() => {}
             Sampling::Cell => reverse_cell(isa, self, seen.x[0], dy, dfields),
-            Sampling::Linear => reverse_linear(isa, self, seen.x[0], seen.x[1], dy, dxi, dfields),
+            Sampling::Linear => reverse_linear(isa, self, seen.x[0], seen.x[1], dy, dxi, dfields, scratch),
         }
     }
 }
@@ -189,24 +194,47 @@ dispatched! {
             let looks = view.looks::<V>(xi, start);
             for i in 0..patch {
                 let x = view.along(&looks, 0, i);
-                for j in 0..patch {
-                    let places = view.places(&looks, &x, j);
-                    for (channel, to) in to.chunks_exact_mut(view.plane).enumerate() {
-                        scatter(&dy[view.row((i, j, channel), start)..][..looks.count], &places, to);
-                    }
+                for (channel, to) in to.chunks_exact_mut(view.plane).enumerate() {
+                    let rows = Rows { numbers: &dy[view.row((i, 0, channel), start)..], stride: view.channels * view.lanes };
+                    view.scatter(&looks, &x, patch, rows, to);
                 }
             }
         }
     }
 }
 
-/// Adds one number per lane to its place. Agents may look at the same point: one after the other.
-#[inline(always)]
-fn scatter<T: Real>(numbers: &[T], places: &[u32; LANES], to: &mut [T]) {
-    for (d, &at) in numbers.iter().zip(places) {
-        debug_assert!((at as usize) < to.len());
-        // SAFETY: `View::places` gives points of the lattice, and a field holds all of them.
-        unsafe { *to.get_unchecked_mut(at as usize) += *d };
+/// Numbers for one row of the patches: column after column, `stride` apart, those of the lanes together.
+struct Rows<'a, T> {
+    numbers: &'a [T],
+    stride: usize,
+}
+
+impl View {
+    /// Adds one row of every patch to a field. Agent after agent, so that what lies together is written together, and because agents
+    /// may look at the same point.
+    #[inline(always)]
+    fn scatter<T: Real>(
+        &self,
+        looks: &Looks<T>,
+        x: &[i32; LANES],
+        cols: usize,
+        rows: Rows<'_, T>,
+        to: &mut [T],
+    ) {
+        let (ny, samples) = (self.lattice.n[1], self.samples);
+        let numbers = &rows.numbers[..(cols - 1) * rows.stride + looks.count];
+        for l in 0..looks.count {
+            let to = &mut to[x[l] as usize * ny * samples..][..ny * samples];
+            let (first, sample) = (looks.firsts[1][l], looks.samples[l] as usize);
+            let inside = first >= 0 && first as usize + cols <= ny;
+            for j in 0..cols {
+                let y = if inside { first + j as i32 } else { self.point(1, first + j as i32) };
+                let at = y as usize * samples + sample;
+                debug_assert!(at < to.len());
+                // SAFETY: y is a column of the lattice and a sample less than their number; `numbers` was cut to what is read.
+                unsafe { *to.get_unchecked_mut(at) += *numbers.get_unchecked(j * rows.stride + l) };
+            }
+        }
     }
 }
 
@@ -240,43 +268,40 @@ dispatched! {
 
 dispatched! {
     /// Point (i, j) takes part in the four numbers (i, j), (i - 1, j), (i, j - 1), (i - 1, j - 1) of a patch, as far as these exist.
-    fn reverse_linear(view: &View, xi: &[T], fields: &[T], dy: &[T], dxi: &mut [T], dfields: &mut [T]) {
+    fn reverse_linear(view: &View, xi: &[T], fields: &[T], dy: &[T], dxi: &mut [T], dfields: &mut [T], row: &mut [T]) {
         let patch = view.lattice.patch;
         for start in (0..view.lanes).step_by(V::LANES) {
             let looks = view.looks::<V>(xi, start);
             let (ax, ay) = (V::load(&looks.offsets[0], 0), V::load(&looks.offsets[1], 0));
             let mut slopes = [V::zero(); 2];
-            for i in 0..=patch {
+            for (i, channel) in (0..=patch).flat_map(|i| (0..view.channels).map(move |channel| (i, channel))) {
                 let x = view.along(&looks, 0, i);
+                let plane = channel * view.plane..(channel + 1) * view.plane;
                 for j in 0..=patch {
-                    let places = view.places(&looks, &x, j);
-                    for (channel, field) in fields.chunks_exact(view.plane).enumerate() {
-                        // the adjoint of the number `up` rows and `left` columns before
-                        macro_rules! adjoint {
-                            ($up:literal, $left:literal) => {
-                                if ($up..patch + $up).contains(&i) && ($left..patch + $left).contains(&j) {
-                                    V::get(dy, view.row((i - $up, j - $left, channel), start), looks.count)
-                                } else {
-                                    V::zero()
-                                }
-                            };
-                        }
-                        let (here, left) = (adjoint!(0, 0), adjoint!(0, 1));
-                        let (up, up_left) = (adjoint!(1, 0), adjoint!(1, 1));
-                        let (row, row_up) = (left.sub(here).fma(ay, here), up_left.sub(up).fma(ay, up));
-                        let (col, col_left) = (up.sub(here).fma(ax, here), up_left.sub(left).fma(ax, left));
-                        if !dxi.is_empty() {
-                            let w = V::gather(field, &places);
-                            slopes[0] = w.fma(row_up.sub(row), slopes[0]);
-                            slopes[1] = w.fma(col_left.sub(col), slopes[1]);
-                        }
-                        if !dfields.is_empty() {
-                            let mut lanes = [T::default(); LANES];
-                            row_up.sub(row).fma(ax, row).store(&mut lanes, 0);
-                            let to = &mut dfields[channel * view.plane..][..view.plane];
-                            scatter(&lanes[..looks.count], &places, to);
-                        }
+                    // the adjoint of the number `up` rows and `left` columns before
+                    macro_rules! adjoint {
+                        ($up:literal, $left:literal) => {
+                            if ($up..patch + $up).contains(&i) && ($left..patch + $left).contains(&j) {
+                                V::get(dy, view.row((i - $up, j - $left, channel), start), looks.count)
+                            } else {
+                                V::zero()
+                            }
+                        };
                     }
+                    let (here, left) = (adjoint!(0, 0), adjoint!(0, 1));
+                    let (up, up_left) = (adjoint!(1, 0), adjoint!(1, 1));
+                    let (along, along_up) = (left.sub(here).fma(ay, here), up_left.sub(up).fma(ay, up));
+                    let (down, down_left) = (up.sub(here).fma(ax, here), up_left.sub(left).fma(ax, left));
+                    if !dxi.is_empty() {
+                        let w = V::gather(&fields[plane.clone()], &view.places(&looks, &x, j));
+                        slopes[0] = w.fma(along_up.sub(along), slopes[0]);
+                        slopes[1] = w.fma(down_left.sub(down), slopes[1]);
+                    }
+                    along_up.sub(along).fma(ax, along).store(row, j * V::LANES);
+                }
+                if !dfields.is_empty() {
+                    let rows = Rows { numbers: row, stride: V::LANES };
+                    view.scatter(&looks, &x, patch + 1, rows, &mut dfields[plane]);
                 }
             }
             if !dxi.is_empty() {
