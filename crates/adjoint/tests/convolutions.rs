@@ -79,6 +79,33 @@ impl Case {
         }
         y
     }
+    /// Derivatives of the mean over samples of the weighted sum, by the definition: parameters, then inputs.
+    fn reference_gradient(self, params: &[f64], x: &[f64], clock: &[f64]) -> Vec<f64> {
+        let (w, b) = params.split_at(9 * self.inputs * self.outputs);
+        let weight = noise(77, self.size(self.outputs));
+        let (mut dp, mut dx) = (vec![0.0; params.len()], vec![0.0; x.len()]);
+        let size = self.size(self.inputs);
+        for ((x, dx), clock) in x.chunks_exact(size).zip(dx.chunks_exact_mut(size)).zip(clock) {
+            let y = self.reference(x, w, b);
+            for (i, j, o, column) in self.numbers() {
+                let at = self.place(self.outputs, o, [i, j], column);
+                let dy = if y[at] > 0.0 { weight[at] * clock / self.samples as f64 } else { 0.0 };
+                dp[w.len() + o] += dy;
+                for (a, c) in (0..9).map(|tap| (tap / 3, tap % 3)) {
+                    let (Some(i), Some(j)) = (self.neighbour(0, i, a), self.neighbour(1, j, c)) else {
+                        continue;
+                    };
+                    for k in 0..self.inputs {
+                        let from = self.place(self.inputs, k, [i, j], column);
+                        let at = ((3 * a + c) * self.inputs + k) * self.outputs + o;
+                        dp[at] += dy * x[from];
+                        dx[from] += dy * w[at];
+                    }
+                }
+            }
+        }
+        [dp, dx].concat()
+    }
     fn numbers(self) -> impl Iterator<Item = (usize, usize, usize, usize)> {
         let [nx, ny] = self.n;
         let places = (0..nx).flat_map(move |i| (0..ny).map(move |j| (i, j)));
@@ -177,7 +204,7 @@ fn single(x: &[f64]) -> Vec<f32> {
     x.iter().map(|&x| x as f32).collect()
 }
 
-/// Every derivative where there are few, and one along a random direction in any case.
+/// And with the definition; differences only where there are few inputs.
 #[test]
 fn reverse_rules_agree_with_central_differences() {
     for case in cases() {
@@ -208,25 +235,22 @@ fn differences(case: Case, isa: Isa) {
     assert_eq!(got, gradient(&params, &x, Strategy::Recompute), "{label}: repeated");
     assert_eq!(got, gradient(&params, &x, Strategy::Store), "{label}: stored");
 
-    let along = |direction: &dyn Fn(usize) -> f64| {
-        let eps = 1e-6;
-        let moved = |by: f64| {
-            let params: Vec<f64> = params.iter().enumerate().map(|(k, p)| p + by * direction(k)).collect();
-            let x: Vec<f64> =
-                x.iter().enumerate().map(|(k, x)| x + by * direction(params.len() + k)).collect();
-            value(&params, &x)
-        };
-        (moved(eps) - moved(-eps)) / (2.0 * eps)
-    };
-    let directions = noise(9, got.len());
-    let expected: f64 = got.iter().zip(&directions).map(|(g, d)| g * d).sum();
-    let scale = got.iter().zip(&directions).map(|(g, d)| (g * d).abs()).sum::<f64>();
-    let difference = along(&|k| directions[k]);
-    // a rectifier may bend within the step: its error is of the order of the step
-    assert!((difference - expected).abs() < 1e-6 * (1.0 + scale), "{label}: {expected} but {difference}");
+    let exact = case.reference_gradient(&params, &x, &clock);
+    for (k, (got, exact)) in got.iter().zip(&exact).enumerate() {
+        assert!((got - exact).abs() < 1e-12 * (1.0 + exact.abs()), "{label}: {k}: {got} but {exact}");
+    }
     if got.len() < 2500 {
+        let eps = 1e-6;
         for (k, g) in got.iter().enumerate() {
-            let difference = along(&|m| f64::from(u8::from(m == k)));
+            let moved = |by: f64| {
+                let (mut params, mut x) = (params.clone(), x.clone());
+                match k.checked_sub(params.len()) {
+                    None => params[k] += by,
+                    Some(k) => x[k] += by,
+                }
+                value(&params, &x)
+            };
+            let difference = (moved(eps) - moved(-eps)) / (2.0 * eps);
             assert!((difference - g).abs() < 1e-7 * (1.0 + g.abs()), "{label}: {k}: {g} but {difference}");
         }
     }
@@ -235,18 +259,10 @@ fn differences(case: Case, isa: Isa) {
 /// Taps outside a patch are neither used nor counted.
 #[test]
 fn operations_are_those_of_the_taps_in_use() {
-    let patch = case(Patch { agents: 2 }, [4, 1], 3, 5, 1);
+    let flops = |case: Case| Program::<f64>::new(&case.trace(), case.samples).flops(1);
+    let per_input = |case: Case| flops(Case { inputs: case.inputs + 1, ..case }) - flops(case);
     // 4 points in x have 2 + 3 + 3 + 2 taps, one point in y has one
-    let taps = 10.0;
-    let field = case(Wrapped, [4, 6], 3, 5, 2);
-    let convolution = |case: Case| {
-        let with = Program::<f64>::new(&case.trace(), case.samples).flops(1);
-        let points = (case.size(case.outputs) * case.samples) as f64;
-        // the weighted sum behind it takes a product and a sum per number, and the clock one
-        with - 2.0 * points - case.samples as f64
-    };
-    let one = convolution(patch);
-    assert!((one - 2.0 * taps * 3.0 * 5.0 * 2.0).abs() < 25.0, "{one}");
-    let all = convolution(field);
-    assert!((all - 2.0 * 9.0 * 3.0 * 5.0 * 48.0).abs() < 100.0, "{all}");
+    assert_eq!(per_input(case(Patch { agents: 2 }, [4, 1], 3, 5, 1)), 2.0 * 10.0 * 5.0 * 2.0);
+    assert_eq!(per_input(case(Patch { agents: 1 }, [2, 3], 3, 5, 2)), 2.0 * 4.0 * 7.0 * 5.0 * 2.0);
+    assert_eq!(per_input(case(Wrapped, [4, 6], 3, 5, 2)), 2.0 * 9.0 * 24.0 * 5.0 * 2.0);
 }

@@ -1,0 +1,107 @@
+//! Speed of two convolutions in a row, as policies use them, beside what the arithmetic units can do: `cargo run --release -p
+//! cinoc-adjoint --example conv_speed [part of a name]`. One thread; the best of many runs.
+
+use adjoint::*;
+use std::time::Instant;
+
+enum Kind {
+    Patch { agents: usize },
+    Field,
+}
+use Kind::*;
+
+struct Case {
+    name: &'static str,
+    kind: Kind,
+    n: (usize, usize),
+    outputs: [usize; 2],
+    samples: usize,
+}
+
+const CASES: [Case; 14] = [
+    Case { name: "heat2d 16 x 4", kind: Patch { agents: 16 }, n: (12, 12), outputs: [16, 32], samples: 4 },
+    Case { name: "ks2d 100 x 1", kind: Patch { agents: 100 }, n: (12, 12), outputs: [16, 32], samples: 1 },
+    Case { name: "ks2d 100 x 2", kind: Patch { agents: 100 }, n: (12, 12), outputs: [16, 32], samples: 2 },
+    Case { name: "turb2d 64 x 1", kind: Patch { agents: 64 }, n: (20, 20), outputs: [32, 64], samples: 1 },
+    Case { name: "turb2d 64 x 2", kind: Patch { agents: 64 }, n: (20, 20), outputs: [32, 64], samples: 2 },
+    Case { name: "density2d 9 x 2", kind: Patch { agents: 9 }, n: (12, 12), outputs: [16, 32], samples: 2 },
+    Case { name: "density2d field 1", kind: Patch { agents: 1 }, n: (64, 80), outputs: [16, 32], samples: 1 },
+    Case { name: "density2d field 4", kind: Patch { agents: 1 }, n: (64, 80), outputs: [16, 32], samples: 4 },
+    Case { name: "ks2d field 1", kind: Field, n: (64, 64), outputs: [16, 32], samples: 1 },
+    Case { name: "ks2d field 2", kind: Field, n: (64, 64), outputs: [16, 32], samples: 2 },
+    Case { name: "ks2d field 4", kind: Field, n: (64, 64), outputs: [16, 32], samples: 4 },
+    Case { name: "turb2d field 1", kind: Field, n: (64, 64), outputs: [32, 64], samples: 1 },
+    Case { name: "turb2d field 4", kind: Field, n: (64, 64), outputs: [32, 64], samples: 4 },
+    Case { name: "large field 1", kind: Field, n: (512, 512), outputs: [16, 32], samples: 1 },
+];
+
+fn trace(case: &Case) -> Trace {
+    let t = Tracer::new();
+    let (nx, ny) = case.n;
+    let mut y = match case.kind {
+        Patch { agents } => t.state("x", nx * ny * 3, agents),
+        Field => t.state("x", 3 * nx, ny),
+    };
+    t.advance(y, y);
+    let mut inputs = 3;
+    for outputs in case.outputs {
+        let (w, b) = (t.param("w", 9 * inputs, outputs), t.param("b", outputs, 1));
+        y = match case.kind {
+            Patch { .. } => y.conv_patch(case.n, w, b),
+            Field => y.conv_field(nx, w, b, true),
+        };
+        inputs = outputs;
+    }
+    // one row only: the sum itself takes no time
+    t.term("value", y.slice(0..1).sum());
+    t.finish()
+}
+
+fn seconds(mut run: impl FnMut()) -> f64 {
+    let start = Instant::now();
+    run();
+    start.elapsed().as_secs_f64()
+}
+
+fn main() {
+    let wanted = std::env::args().nth(1).unwrap_or_default();
+    let peak = peak_flops::<f32>(1);
+    println!("peak {:.0} GFLOP/s", peak / 1e9);
+    println!("{:<20} {:>10} {:>10} {:>10} {:>6} {:>6}", "", "ms", "forward", "reverse", "%", "%");
+    for case in CASES.iter().filter(|case| case.name.contains(&wanted)) {
+        let trace = trace(case);
+        let program = Program::<f32>::new(&trace, case.samples);
+        let numbers = |count: usize| (0..count).map(|k| (k as f32 * 0.7).sin()).collect::<Vec<f32>>();
+        let (params, x) = (numbers(trace.param_len()), numbers(trace.states[0].shape.size() * case.samples));
+        let steps = 4;
+        let run = Run {
+            samples: case.samples,
+            steps,
+            params: &params,
+            fixed: vec![],
+            states: vec![&x],
+            sequences: vec![],
+            weights: vec![vec![1.0; steps]],
+        };
+        let threads = Threads::new(1);
+        let (mut forward, mut gradient) = (f64::MAX, f64::MAX);
+        let start = Instant::now();
+        while start.elapsed().as_secs_f64() < 2.5 {
+            forward = forward.min(seconds(|| drop(program.forward(&run, &threads))));
+            let once = || drop(program.gradient(&run, &threads, Strategy::Recompute));
+            gradient = gradient.min(seconds(once));
+        }
+        // a gradient runs forward twice before it goes back
+        let flops = program.flops(steps);
+        let (ahead, back) = (flops / forward, 2.0 * flops / (gradient - 2.0 * forward));
+        println!(
+            "{:<20} {:>10.3} {:>10.1} {:>10.1} {:>6.0} {:>6.0}",
+            case.name,
+            1e3 * forward / steps as f64,
+            ahead / 1e9,
+            back / 1e9,
+            100.0 * ahead / peak,
+            100.0 * back / peak
+        );
+    }
+}
