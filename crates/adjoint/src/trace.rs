@@ -430,6 +430,13 @@ impl<'t> Var<'t> {
         self.unary(SoftNormTanh)
     }
 
+    /// The field carried for one step by a flow, `displacement` (`[2 rows][cols]`: along the rows, then along the columns) in
+    /// cells, each component at most 1; traced back, bilinear, the source clamped to the grid.
+    pub fn advect(self, displacement: Var<'t>) -> Var<'t> {
+        let [rho, displacement] = [self, displacement]
+            .map(|value| value.broadcast(Shape::per_sample(value.shape.rows, value.shape.cols)));
+        self.tracer.apply(Advect, &[rho, displacement])
+    }
     /// What agents at positions `self` (`[1][agents]`) see of fields `[n][1]`: `width` lattice points of each, stacked.
     pub fn windows(self, fields: &[Var<'t>], lattice: Lattice) -> Var<'t> {
         let mut inputs = vec![self];

@@ -9,7 +9,7 @@
 //! | zero flux | the missing neighbour equals the end value: columns of `D2` sum to 0, nothing is lost or gained |
 
 use crate::grid::{Axis, Boundary};
-use adjoint::{Sparse, Tridiagonal};
+use adjoint::{Sparse, Tridiagonal, Var};
 
 /// The second derivative `D2`; with held ends its first and last row are 0.
 pub fn laplacian(axis: &Axis) -> Sparse {
@@ -72,4 +72,83 @@ fn laplacian_row(axis: &Axis, j: usize, weight: f64) -> Vec<(usize, f64)> {
         Boundary::Dirichlet | Boundary::ZeroFlux => vec![(j - 1, d), (j, -2.0 * d), (j + 1, d)],
         Boundary::Periodic => vec![((j + n - 1) % n, d), (j, -2.0 * d), ((j + 1) % n, d)],
     }
+}
+
+/// `I + weight D2` along the second axis of a rectangle, for a field `[nx][ny]` as one column. It answers 0 where either axis is
+/// held and reads no held value.
+pub fn explicit_diffusion_along_y(x: &Axis, y: &Axis, weight: f64) -> Sparse {
+    let (inside_x, inside_y) = (interior(x), interior(y));
+    let row = |i: usize, j: usize| {
+        if inside_x[i] * inside_y[j] == 0.0 {
+            return Vec::new();
+        }
+        let mut row = vec![(i * y.n + j, 1.0)];
+        row.extend(laplacian_row(y, j, weight).into_iter().map(|(k, d)| (i * y.n + k, d * inside_y[k])));
+        row
+    };
+    Sparse::from_rows(x.n * y.n, (0..x.n * y.n).map(|k| row(k / y.n, k % y.n)).collect())
+}
+
+/// Cell faces between points that are neighbours along one axis of a rectangle, for a field `[nx][ny]` as one column.
+pub struct Faces {
+    points: usize,
+    /// The points before and after every face.
+    sides: Vec<[usize; 2]>,
+}
+
+impl Faces {
+    /// Faces across the first axis.
+    pub fn along_x(nx: usize, ny: usize) -> Faces {
+        Faces { points: nx * ny, sides: (0..(nx - 1) * ny).map(|k| [k, k + ny]).collect() }
+    }
+
+    /// Faces across the second axis.
+    pub fn along_y(nx: usize, ny: usize) -> Faces {
+        let inner = (0..nx * ny).filter(|k| k % ny + 1 < ny);
+        Faces { points: nx * ny, sides: inner.map(|k| [k, k + 1]).collect() }
+    }
+
+    /// `before` times the value before a face plus `after` times the value after it.
+    pub fn across(&self, before: f64, after: f64) -> Sparse {
+        let rows = self.sides.iter().map(|&[a, b]| vec![(a, before), (b, after)]);
+        Sparse::from_rows(self.points, rows.collect())
+    }
+
+    /// The value before every face.
+    pub fn before(&self) -> Sparse {
+        Sparse::from_rows(self.points, self.sides.iter().map(|side| vec![(side[0], 1.0)]).collect())
+    }
+
+    /// The value after every face.
+    pub fn after(&self) -> Sparse {
+        Sparse::from_rows(self.points, self.sides.iter().map(|side| vec![(side[1], 1.0)]).collect())
+    }
+
+    /// What every point gains from a flux through the faces, counted positive from before to after. What one point gains
+    /// another loses, and nothing passes the walls.
+    pub fn gain(&self) -> Sparse {
+        self.across(-1.0, 1.0).transpose()
+    }
+}
+
+/// `weight` times the sum of the differences to the neighbours of every point of a rectangle, for a field `[nx][ny]` as one
+/// column: the five-point Laplacian in cell units, with nothing passing the walls.
+pub fn five_point(nx: usize, ny: usize, weight: f64) -> Sparse {
+    let mut rows: Vec<Vec<(usize, f64)>> = (0..nx * ny).map(|k| vec![(k, 0.0)]).collect();
+    for faces in [Faces::along_x(nx, ny), Faces::along_y(nx, ny)] {
+        for [a, b] in faces.sides {
+            for (from, to) in [(a, b), (b, a)] {
+                rows[to][0].1 -= weight;
+                rows[to].push((from, weight));
+            }
+        }
+    }
+    Sparse::from_rows(nx * ny, rows)
+}
+
+/// A constant matrix applied to a field `[rows][cols]` as one column; the result keeps its shape where the matrix is square.
+pub fn on_plane<'t>(field: Var<'t>, matrix: &Sparse) -> Var<'t> {
+    let (rows, cols) = (field.rows(), field.cols());
+    let result = field.reshape(rows * cols, 1).linear(matrix);
+    if result.rows() == rows * cols { result.reshape(rows, cols) } else { result }
 }

@@ -3,6 +3,7 @@
 //! A reverse rule maps the adjoint of the output, `dy = dL/dy`, to adjoints of the inputs, `dx += (dy/dx)ᵀ dy`. Nothing else
 //! of differentiation exists in the project: solvers and policies are forward code on these primitives.
 
+mod advect;
 mod binary;
 mod broadcast;
 mod contract;
@@ -27,6 +28,7 @@ mod solve;
 mod transpose;
 mod window;
 
+pub(crate) use advect::Advect;
 pub(crate) use binary::Binary;
 pub(crate) use broadcast::Broadcast;
 pub(crate) use contract::Contract;
