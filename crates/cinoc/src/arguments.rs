@@ -119,13 +119,39 @@ pub struct Eval {
 #[derive(Args)]
 #[command(after_help = "Examples:
   cinoc plot runs/fkpp1d-0
-  cinoc plot policies/ks1d.safetensors --agents 16 --out /tmp/ks1d-16")]
+  cinoc plot policies/ks1d.safetensors --agents 16 --out /tmp/ks1d-16
+  cinoc plot runs/heat2d-0 --animate --case 3")]
 pub struct Plot {
     #[command(flatten)]
     pub subject: Subject,
     /// Folder for report.md and figures [default: the run directory, or the policy's name].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Write an animation of one case instead, side by side without and with control (2D tasks).
+    #[arg(long)]
+    pub animate: bool,
+    /// File format of the animation: gif plays everywhere, apng keeps every colour.
+    #[arg(long, value_enum, default_value = "gif", requires = "animate")]
+    pub format: AnimationFormat,
+    /// Case to animate, from 0 [default: the one with the median final error].
+    #[arg(long, value_name = "K", requires = "animate")]
+    pub case: Option<usize>,
+}
+
+/// File format of an animation.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum AnimationFormat {
+    Gif,
+    Apng,
+}
+
+impl From<AnimationFormat> for lab::figures::AnimationFormat {
+    fn from(format: AnimationFormat) -> Self {
+        match format {
+            AnimationFormat::Gif => lab::figures::AnimationFormat::Gif,
+            AnimationFormat::Apng => lab::figures::AnimationFormat::Apng,
+        }
+    }
 }
 
 #[derive(Args)]

@@ -1,14 +1,32 @@
-//! Renders one figure with every kind of panel, as `gallery.svg` and `gallery.png` in the folder given as argument.
+//! Renders figures into the folder given as argument: every kind of panel (`gallery.svg`, `gallery.png`), rows of pictures of a
+//! plane (`plane_signed`, `plane_density`), and the second of them as an animation (`plane.gif`, `plane_animated.png`).
 
 use std::f64::consts::{PI, TAU};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use figure::{Colour, ColourMap, Figure, Lines, Map, Marker, Series};
+use figure::{
+    Animation, AnimationFormat, Colour, ColourBar, ColourMap, Figure, FigureError, Lines, Map, Marker, Series,
+};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = PathBuf::from(std::env::args().nth(1).ok_or("usage: gallery FOLDER")?);
     std::fs::create_dir_all(&folder)?;
-    let figure = Figure::new(3, 3)
+    save(&every_panel(), &folder, "gallery")?;
+    save(&plane_signed(), &folder, "plane_signed")?;
+    save(&plane_density(), &folder, "plane_density")?;
+    let animation = Animation::new(50, moving_blob).scale(1.5).frame_time(6, 150);
+    std::fs::write(folder.join("plane.gif"), animation.to_bytes(AnimationFormat::Gif)?)?;
+    std::fs::write(folder.join("plane_animated.png"), animation.to_bytes(AnimationFormat::Apng)?)?;
+    Ok(())
+}
+
+fn save(figure: &Figure, folder: &Path, name: &str) -> Result<(), FigureError> {
+    figure.save_svg(folder.join(name).with_extension("svg"))?;
+    figure.save_png(folder.join(name).with_extension("png"), 2.0)
+}
+
+fn every_panel() -> Figure {
+    Figure::new(3, 3)
         .size(900.0, 700.0)
         .title("Every kind of panel")
         .panel(0, 0, travelling_front())
@@ -19,10 +37,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .panel(1, 2, busy_curves())
         .panel(2, 0, small_numbers())
         .panel(2, 1, gaps())
-        .panel(2, 2, Lines::new().title("no data yet").labels("epoch", "reward").log_y());
-    figure.save_svg(folder.join("gallery.svg"))?;
-    figure.save_png(folder.join("gallery.png"), 2.0)?;
-    Ok(())
+        .panel(2, 2, Lines::new().title("no data yet").labels("epoch", "reward").log_y())
 }
 
 fn grid(count: usize, low: f64, high: f64) -> Vec<f64> {
@@ -149,4 +164,90 @@ fn gaps() -> Lines {
         .labels("x", "x³")
         .series(Series::new("broken sensor", &xs, &ys))
         .series(Series::new("lone points", &[-1.0, f64::NAN, 1.0], &[4.0, 0.0, -4.0]))
+}
+
+/// A plane of [0, 1] x [0, height], cells along both axes.
+fn plane(cells: usize, height: f64, f: impl Fn(f64, f64) -> f64) -> Map {
+    let (xs, ys) = plane_axes(cells, height);
+    Map::new(&field(&ys, &xs, f), ys.len(), xs.len())
+        .extent([0.0, 1.0], [0.0, height])
+        .equal_aspect()
+        .no_ticks()
+}
+
+fn plane_axes(cells: usize, height: f64) -> (Vec<f64>, Vec<f64>) {
+    let half = 0.5 / cells as f64;
+    (grid(cells, half, 1.0 - half), grid((cells as f64 * height) as usize, half, height - half))
+}
+
+/// Two rows that share colours and a colour bar: level lines of a target, obstacles, agents shaded by what they do.
+fn plane_signed() -> Figure {
+    let target = |x: f64, y: f64| (PI * x).sin() * (TAU * y).sin() * 1.2;
+    let start = |x: f64, y: f64| (TAU * x).sin() * (PI * y).sin() + 0.3 * (3.0 * PI * x * y).sin();
+    let (xs, ys) = plane_axes(96, 1.0);
+    let levels = [-0.9, -0.6, -0.3, 0.3, 0.6, 0.9];
+    let lines = field(&ys, &xs, target);
+    let signed = |share: f64, row: &str| {
+        plane(96, 1.0, |x, y| (1.0 - share) * start(x, y) + share * target(x, y))
+            .colour_map(ColourMap::Diverging)
+            .limits(-1.2, 1.2)
+            .contours(&lines, ys.len(), xs.len(), &levels)
+            .labels("", row)
+    };
+    let spots: Vec<[f64; 2]> =
+        (0..16).map(|i| [0.2 + 0.2 * f64::from(i / 4), 0.2 + 0.2 * f64::from(i % 4)]).collect();
+    let shades: Vec<f64> = spots.iter().map(|[x, y]| (7.0 * x + 5.0 * y).sin()).collect();
+    let figure = Figure::new(2, 4).size(560.0, 300.0);
+    let figure = (0..4).fold(figure, |figure, column| {
+        let share = column as f64 / 3.0;
+        let [above, below] = if column == 0 { ["uncontrolled", "controlled"] } else { ["", ""] };
+        let free = signed(0.0, above).title(format!("t = 0.{column}"));
+        let held = signed(share, below)
+            .disc([0.15, 0.5], 0.08, 0.04)
+            .disc([0.85, 0.5], 0.08, 0.04)
+            .disc([0.5, 0.15], 0.08, 0.04)
+            .dots(&spots, 2.2, Some(&shades));
+        figure.panel(0, column, free).panel(1, column, held)
+    });
+    figure.colour_bar(0..2, ColourBar::new("z", ColourMap::Diverging, -1.2, 1.2)).fit_height()
+}
+
+/// The middle of a blob on its way, and the place of an agent that pushes it.
+fn blob(time: f64) -> ([f64; 2], [f64; 2]) {
+    let centre = [0.3 + 0.35 * time, 0.3 + 0.55 * time];
+    (centre, [centre[0] - 0.12 * (3.0 * time).cos(), centre[1] - 0.12])
+}
+
+/// A density at a moment from 0 to 1, with the agent's tail and the lines of the target.
+fn density(time: f64) -> Map {
+    let bump = |[cx, cy]: [f64; 2]| {
+        move |x: f64, y: f64| 0.9 * (-((x - cx).powi(2) + (y - cy).powi(2)) / 0.02).exp()
+    };
+    let (xs, ys) = plane_axes(96, 1.25);
+    let lines = field(&ys, &xs, bump([0.65, 0.85]));
+    let tail: Vec<[f64; 2]> = grid(12, (time - 0.2).max(0.0), time).into_iter().map(|t| blob(t).1).collect();
+    plane(96, 1.25, bump(blob(time).0))
+        .limits(0.0, 0.9)
+        .contours(&lines, ys.len(), xs.len(), &[0.2, 0.45, 0.7])
+        .tail(&tail)
+        .dots(&tail[tail.len() - 1..], 2.4, None)
+}
+
+/// A rectangle higher than wide, one row.
+fn plane_density() -> Figure {
+    let panel = |column: usize| density(column as f64 / 4.0).title(format!("t = {}", 30 * column));
+    let figure = Figure::new(1, 5).size(560.0, 200.0);
+    let figure = (0..5).fold(figure, |figure, column| figure.panel(0, column, panel(column)));
+    figure.colour_bar(0..1, ColourBar::new("density ρ", ColourMap::Sequential, 0.0, 0.9)).fit_height()
+}
+
+/// A frame of the animation.
+fn moving_blob(frame: usize) -> Figure {
+    let time = frame as f64 / 49.0;
+    Figure::new(1, 1)
+        .size(220.0, 300.0)
+        .panel(0, 0, density(time).title("controlled"))
+        .colour_bar(0..1, ColourBar::new("density ρ", ColourMap::Sequential, 0.0, 0.9))
+        .progress(time, format!("t = {:.0}", 120.0 * time))
+        .fit_height()
 }

@@ -25,4 +25,16 @@ pub enum FigureError {
     /// The pixels could not be encoded as PNG.
     #[error("cannot encode the image as PNG")]
     Encode(#[from] png::EncodingError),
+    /// The pixels could not be encoded as GIF.
+    #[error("cannot encode the images as GIF")]
+    EncodeGif(#[from] gif::EncodingError),
+    /// An animation has no frames, or too many.
+    #[error("cannot make an animation of {0} frames")]
+    FrameCount(usize),
+    /// The frames of an animation differ in size.
+    #[error("frame {frame} differs in size from the first")]
+    FrameSize {
+        /// Number of the frame, from 0.
+        frame: usize,
+    },
 }

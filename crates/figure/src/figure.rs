@@ -1,21 +1,12 @@
 //! The figure: a grid of panels, written as SVG or PNG.
 
+use std::ops::Range;
 use std::path::Path;
 
-use crate::draw::drawing::{Anchor, Drawing};
-use crate::draw::font::fitting_size;
-use crate::draw::geometry::{Rect, Size};
-use crate::draw::style::{FIGURE_TITLE_TEXT, line_height};
+use crate::draw::geometry::Size;
+use crate::draw::raster::Pixels;
 use crate::draw::{raster, svg};
-use crate::layout::Grid;
-use crate::lines::{Entry, draw_rows, rows_height};
-use crate::panel::Draw;
-use crate::{FigureError, Panel};
-
-/// Free room along the border of the page.
-const BORDER: f64 = 8.0;
-/// Between the panels and a legend they share.
-const LEGEND_GAP: f64 = 4.0;
+use crate::{ColourBar, FigureError, Panel};
 
 /// A grid of panels on a white page. The same figure always gives the same bytes.
 ///
@@ -33,11 +24,13 @@ const LEGEND_GAP: f64 = 4.0;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Figure {
-    size: Size,
-    title: String,
-    widths: Vec<f64>,
-    heights: Vec<f64>,
-    panels: Vec<((usize, usize), Panel)>,
+    pub(crate) size: Size,
+    pub(crate) title: String,
+    pub(crate) widths: Vec<f64>,
+    pub(crate) heights: Vec<f64>,
+    pub(crate) panels: Vec<((usize, usize), Panel)>,
+    pub(crate) bars: Vec<(Range<usize>, ColourBar)>,
+    pub(crate) progress: Option<(f64, String)>,
 }
 
 impl Figure {
@@ -54,6 +47,8 @@ impl Figure {
             widths: vec![1.0; columns],
             heights: vec![1.0; rows],
             panels: Vec::new(),
+            bars: Vec::new(),
+            progress: None,
         }
     }
 
@@ -114,6 +109,34 @@ impl Figure {
         self
     }
 
+    /// Adds a colour bar right of all panels that the maps in these rows share; their limits and colours are to be those of the bar.
+    ///
+    /// # Panics
+    ///
+    /// If the figure does not have these rows.
+    pub fn colour_bar(mut self, rows: Range<usize>, bar: ColourBar) -> Self {
+        assert!(
+            rows.start < rows.end && rows.end <= self.heights.len(),
+            "no rows {rows:?} in {}",
+            self.heights.len()
+        );
+        self.bars.push((rows, bar));
+        self
+    }
+
+    /// Draws a label and a thin bar, filled to this fraction, along the foot of the page: how far an animation has come.
+    pub fn progress(mut self, fraction: f64, label: impl Into<String>) -> Self {
+        let fraction = if fraction.is_nan() { 0.0 } else { fraction.clamp(0.0, 1.0) };
+        self.progress = Some((fraction, label.into()));
+        self
+    }
+
+    /// Changes the height of the page so that maps of equal aspect fill their rows: to be called when all panels are there.
+    pub fn fit_height(mut self) -> Self {
+        self.fit();
+        self
+    }
+
     /// The figure as an SVG document that carries its own font.
     pub fn to_svg(&self) -> String {
         svg::document(&self.drawing(), self.size)
@@ -134,55 +157,9 @@ impl Figure {
         write(path.as_ref(), &self.to_png(scale)?)
     }
 
-    fn drawing(&self) -> Drawing {
-        let mut drawing = Drawing::default();
-        let heading = self.draw_title(&mut drawing);
-        let footing = self.draw_shared_legend(&mut drawing);
-        let area = Rect {
-            x: BORDER,
-            y: BORDER + heading,
-            width: self.size.width - 2.0 * BORDER,
-            height: self.size.height - 2.0 * BORDER - heading - footing,
-        };
-        let grid = Grid { area, widths: &self.widths, heights: &self.heights };
-        let cells: Vec<(usize, usize)> = self.panels.iter().map(|(cell, _)| *cell).collect();
-        let margins = |i: usize, plot: Size| self.panels[i].1.margins(grid.cell_size(cells[i]), plot);
-        for ((cell, panel), plot) in self.panels.iter().zip(grid.place(&cells, margins)) {
-            panel.draw(&mut drawing, grid.cell_size(*cell), plot);
-        }
-        drawing
-    }
-
-    /// Draws the title and returns the height it takes.
-    fn draw_title(&self, drawing: &mut Drawing) -> f64 {
-        if self.title.is_empty() {
-            return 0.0;
-        }
-        let size = fitting_size(&self.title, FIGURE_TITLE_TEXT, self.size.width - 2.0 * BORDER);
-        let baseline = BORDER + 0.8 * FIGURE_TITLE_TEXT;
-        drawing.text(&self.title, (self.size.width / 2.0, baseline), size, Anchor::Middle);
-        line_height(FIGURE_TITLE_TEXT) + 4.0
-    }
-
-    /// Draws the legend that charts share, each label once, and returns the height it takes.
-    fn draw_shared_legend(&self, drawing: &mut Drawing) -> f64 {
-        let mut entries: Vec<Entry> = Vec::new();
-        for (_, panel) in &self.panels {
-            let Panel::Lines(lines) = panel else { continue };
-            for entry in lines.shared_entries() {
-                if entries.iter().all(|known| known.label != entry.label) {
-                    entries.push(entry);
-                }
-            }
-        }
-        if entries.is_empty() {
-            return 0.0;
-        }
-        let width = self.size.width - 2.0 * BORDER;
-        let height = rows_height(&entries, width);
-        let below = Rect { x: BORDER, y: self.size.height - BORDER - height, width, height };
-        draw_rows(drawing, &entries, below, below.y);
-        height + LEGEND_GAP
+    /// The figure as pixels, `scale` per point.
+    pub(crate) fn to_pixels(&self, scale: f64) -> Result<Pixels, FigureError> {
+        raster::pixels(&self.drawing(), self.size, scale)
     }
 }
 

@@ -1,9 +1,11 @@
-//! Charts and maps as SVG and PNG.
+//! Charts and maps as SVG and PNG, sequences of them as APNG and GIF.
 //!
 //! A [`Figure`] is a grid of panels: [`Lines`] draws curves, [`Map`] draws a matrix as colours. Values that are not
-//! finite leave gaps or turn grey, and panels without data stay empty, so that a failed run can still be looked at.
+//! finite leave gaps or turn grey, and panels without data stay empty, so that a failed run can still be looked at. An
+//! [`Animation`] is a sequence of figures.
 //! Files need no installed font, and the same figure always gives the same bytes.
 
+mod animation;
 mod axis;
 mod colour;
 mod draw;
@@ -12,11 +14,13 @@ mod figure;
 mod layout;
 mod lines;
 mod map;
+mod page;
 mod panel;
 
+pub use animation::{Animation, AnimationFormat};
 pub use colour::{Colour, ColourMap};
 pub use error::FigureError;
 pub use figure::Figure;
 pub use lines::{Legend, Lines, Series};
-pub use map::{Map, Marker};
+pub use map::{ColourBar, Map, Marker};
 pub use panel::Panel;

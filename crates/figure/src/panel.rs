@@ -32,6 +32,16 @@ pub(crate) trait Draw {
 
     /// Draws the panel with its plotting rectangle at `plot`.
     fn draw(&self, drawing: &mut Drawing, cell: Size, plot: Rect);
+
+    /// The part of its plotting rectangle that the panel uses.
+    fn outline(&self, plot: Rect) -> Rect {
+        plot
+    }
+
+    /// Height over width, where the panel cannot choose.
+    fn aspect(&self) -> Option<f64> {
+        None
+    }
 }
 
 impl Draw for Panel {
@@ -46,6 +56,20 @@ impl Draw for Panel {
         match self {
             Panel::Lines(lines) => lines.draw(drawing, cell, plot),
             Panel::Map(map) => map.draw(drawing, cell, plot),
+        }
+    }
+
+    fn outline(&self, plot: Rect) -> Rect {
+        match self {
+            Panel::Lines(lines) => lines.outline(plot),
+            Panel::Map(map) => map.outline(plot),
+        }
+    }
+
+    fn aspect(&self) -> Option<f64> {
+        match self {
+            Panel::Lines(lines) => lines.aspect(),
+            Panel::Map(map) => map.aspect(),
         }
     }
 }

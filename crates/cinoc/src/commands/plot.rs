@@ -1,38 +1,60 @@
-//! `cinoc plot`: report and figures of a policy.
+//! `cinoc plot`: report and figures of a policy, or an animation of one case.
 
-use super::subject::resolve;
+use super::subject::{Resolved, resolve};
 use crate::arguments::Plot;
 use crate::failure::Failure;
+use lab::Evaluated;
+use lab::figures::save_animation;
 use lab::report::Report;
-use learn::evaluate::{evaluate, roll_out};
+use lab::run_2d::Run2d;
+use learn::evaluate::{Rollouts, evaluate, roll_out};
 use learn::run::METRICS;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub fn run(request: &Plot) -> Result<(), Failure> {
     let subject = resolve(&request.subject)?;
     let rollouts = roll_out(&subject.config, &subject.policy.params, &subject.cases, subject.threads)?;
-    let evaluation = evaluate(&subject.config, &rollouts);
+    let animated = request.animate.then(|| chosen_case(request, &subject, &rollouts)).transpose()?;
     let folder = request.out.clone().unwrap_or_else(|| default_folder(&request.subject.policy));
     std::fs::create_dir_all(&folder).map_err(|error| {
         Failure::Request(format!("cannot create {}: {error}; choose another --out", folder.display()))
     })?;
+    let written = match animated {
+        Some(run) => save_animation(&run, &folder, request.format.into())
+            .map_err(|error| Failure::Run(error.to_string()))?,
+        None => write_report(&subject, &rollouts, &folder)?,
+    };
+    println!("{}", written.display());
+    Ok(())
+}
+
+fn write_report(subject: &Resolved, rollouts: &Rollouts, folder: &Path) -> Result<PathBuf, Failure> {
+    let evaluation = evaluate(&subject.config, rollouts);
     let metrics = subject.path.with_file_name(METRICS);
     let metrics = metrics.exists().then_some(metrics);
     let report = Report {
         policy: &subject.policy,
         config: &subject.config,
         evaluation: &evaluation,
-        rollouts: &rollouts,
+        rollouts,
         cases: &subject.cases,
         cases_label: &subject.cases_label,
         metrics: metrics.as_deref(),
     };
-    let report = report.write(&folder).map_err(|error| Failure::Run(error.to_string()))?;
-    println!("{}", report.display());
-    Ok(())
+    report.write(folder).map_err(|error| Failure::Run(error.to_string()))
+}
+
+/// The case to animate.
+fn chosen_case(request: &Plot, subject: &Resolved, rollouts: &Rollouts) -> Result<Run2d, Failure> {
+    let evaluated = Evaluated { config: &subject.config, cases: &subject.cases, rollouts };
+    let (case, count) = (request.case.unwrap_or_else(|| evaluated.median_case()), subject.cases.count);
+    if case >= count {
+        return Err(Failure::Request(format!("--case {case}: there are {count} cases, counted from 0")));
+    }
+    Run2d::of_case(&evaluated, case).map_err(|error| Failure::Request(error.to_string()))
 }
 
 /// The run directory, or a folder named after the policy file.
-fn default_folder(policy: &std::path::Path) -> PathBuf {
+fn default_folder(policy: &Path) -> PathBuf {
     if policy.is_dir() { policy.to_path_buf() } else { policy.with_extension("report") }
 }

@@ -18,14 +18,16 @@ const AXIS: Stroke = Stroke::straight(INK, AXIS_WIDTH);
 pub(crate) fn vertical_axis_width(axis: &Axis, name: &str) -> f64 {
     let widest = axis.ticks.major.iter().map(|(_, label)| text_width(label, TICK_TEXT)).fold(0.0, f64::max);
     let name = if name.is_empty() { 0.0 } else { GAP + line_height(LABEL_TEXT) };
-    TICK_LENGTH + GAP + widest + name
+    let ticks = if axis.ticks.major.is_empty() { 0.0 } else { TICK_LENGTH + GAP + widest };
+    ticks + name
 }
 
 /// Room below a horizontal axis.
 pub(super) fn horizontal_axis_height(axis: &Axis, name: &str) -> f64 {
     let name =
         if name.is_empty() && axis.ticks.factor.is_none() { 0.0 } else { line_height(LABEL_TEXT) + 1.0 };
-    TICK_LENGTH + GAP + line_height(TICK_TEXT) + name
+    let ticks = if axis.ticks.major.is_empty() { 0.0 } else { TICK_LENGTH + GAP + line_height(TICK_TEXT) };
+    ticks + name
 }
 
 /// How far the last label of a horizontal axis reaches beyond the plot.

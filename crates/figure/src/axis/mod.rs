@@ -64,6 +64,11 @@ impl Axis {
         (2..=most).rev().map(with_ticks).find(|axis| axis.labels_fit(width)).unwrap_or_else(|| with_ticks(1))
     }
 
+    /// The same axis without ticks.
+    pub fn bare(self) -> Self {
+        Axis { ticks: Ticks::default(), ..self }
+    }
+
     /// Whether the labels leave about two characters of air between each other.
     fn labels_fit(&self, width: f64) -> bool {
         let widths: f64 = self.ticks.major.iter().map(|(_, label)| text_width(label, TICK_TEXT)).sum();

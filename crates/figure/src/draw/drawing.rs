@@ -83,7 +83,7 @@ pub(crate) enum Item {
     Circle {
         centre: Point,
         radius: f64,
-        fill: Fill,
+        fill: Option<Fill>,
         stroke: Option<Stroke>,
     },
     Text(Text),
@@ -144,7 +144,12 @@ impl Drawing {
 
     /// A filled circle, with a rim if asked for.
     pub fn circle(&mut self, centre: Point, radius: f64, colour: Colour, stroke: Option<Stroke>) {
-        self.items.push(Item::Circle { centre, radius, fill: Fill { colour, opacity: 1.0 }, stroke });
+        self.items.push(Item::Circle { centre, radius, fill: Some(Fill { colour, opacity: 1.0 }), stroke });
+    }
+
+    /// A rim, filled if asked for.
+    pub fn ring(&mut self, centre: Point, radius: f64, fill: Option<Fill>, stroke: Stroke) {
+        self.items.push(Item::Circle { centre, radius, fill, stroke: Some(stroke) });
     }
 
     /// A filled rectangle.

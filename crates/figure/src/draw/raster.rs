@@ -16,21 +16,33 @@ use crate::colour::Colour;
 
 /// The drawing, of `size` points, as a PNG file with `scale` pixels per point.
 pub(crate) fn png(drawing: &Drawing, size: Size, scale: f64) -> Result<Vec<u8>, FigureError> {
+    Ok(encode(&pixels(drawing, size, scale)?, scale)?)
+}
+
+/// Opaque pixels, row by row from the top.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Pixels {
+    pub width: u32,
+    pub height: u32,
+    pub rgb: Vec<[u8; 3]>,
+}
+
+/// The drawing, of `size` points, with `scale` pixels per point.
+pub(crate) fn pixels(drawing: &Drawing, size: Size, scale: f64) -> Result<Pixels, FigureError> {
     let (width, height) = ((size.width * scale).round() as u32, (size.height * scale).round() as u32);
     let mut pixmap = Pixmap::new(width, height).ok_or(FigureError::ImageSize { width, height })?;
     pixmap.fill(Color::WHITE);
     let mut raster =
         Raster { pixmap, to_pixels: Transform::from_scale(scale as f32, scale as f32), clip: None };
     raster.draw(&drawing.items);
-    Ok(encode(&raster.pixmap, scale)?)
+    // The background is opaque, so premultiplied RGBA without its A is plain RGB.
+    let rgba = raster.pixmap.data().chunks_exact(4);
+    Ok(Pixels { width, height, rgb: rgba.map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect() })
 }
 
-fn encode(pixmap: &Pixmap, scale: f64) -> Result<Vec<u8>, png::EncodingError> {
-    // The background is opaque, so premultiplied RGBA without its A is plain RGB.
-    let rgb: Vec<u8> =
-        pixmap.data().chunks_exact(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect();
+fn encode(pixels: &Pixels, scale: f64) -> Result<Vec<u8>, png::EncodingError> {
     let mut bytes = Vec::new();
-    let mut encoder = png::Encoder::new(&mut bytes, pixmap.width(), pixmap.height());
+    let mut encoder = png::Encoder::new(&mut bytes, pixels.width, pixels.height);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_compression(png::Compression::High);
     // Physical size, so that a paper shows the text at the size it was designed for.
@@ -38,7 +50,7 @@ fn encode(pixmap: &Pixmap, scale: f64) -> Result<Vec<u8>, png::EncodingError> {
     let unit = png::Unit::Meter;
     encoder.set_pixel_dims(Some(png::PixelDimensions { xppu: per_metre, yppu: per_metre, unit }));
     let mut writer = encoder.write_header()?;
-    writer.write_image_data(&rgb)?;
+    writer.write_image_data(pixels.rgb.as_flattened())?;
     writer.finish()?;
     Ok(bytes)
 }
@@ -58,7 +70,7 @@ impl Raster {
                 }
                 Item::Circle { centre, radius, fill, stroke } => {
                     let circle = PathBuilder::from_circle(centre.0 as f32, centre.1 as f32, *radius as f32);
-                    self.paint(circle, Some(*fill), *stroke, self.to_pixels);
+                    self.paint(circle, *fill, *stroke, self.to_pixels);
                 }
                 Item::Text(text) => self.text(text),
                 Item::Image { rect, image } => self.image(*rect, image),

@@ -38,7 +38,7 @@ fn element(item: &Item) -> String {
         }
         Item::Circle { centre, radius, fill, stroke } => {
             let (x, y, radius) = (number(centre.0), number(centre.1), number(*radius));
-            let paint = fill_attributes(Some(*fill)) + &stroke_attributes(*stroke);
+            let paint = fill_attributes(*fill) + &stroke_attributes(*stroke);
             format!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"{paint}/>")
         }
         Item::Text(text) => text_element(text),

@@ -1,6 +1,6 @@
-//! The key from colours to values, right of a map.
+//! The key from colours to values, right of a map or of all panels.
 
-use super::field;
+use super::{field, spanned};
 use crate::axis::{Axis, Range, Scale, draw_factor, draw_right, factor_height, vertical_axis_width};
 use crate::colour::ColourMap;
 use crate::draw::drawing::{Drawing, Fill, Stroke};
@@ -14,15 +14,27 @@ const WIDTH: f64 = 8.0;
 const POINT: f64 = 6.0;
 
 /// A vertical bar with the axis of the colours.
-pub(super) struct ColourBar<'a> {
-    pub label: &'a str,
-    pub map: ColourMap,
-    pub limits: Range,
-    /// The values on the map, which may lie beyond the limits.
-    pub values: Option<Range>,
+#[derive(Clone, Debug)]
+pub struct ColourBar {
+    pub(super) label: String,
+    pub(super) map: ColourMap,
+    pub(super) limits: Range,
+    /// The values on the maps, which may lie beyond the limits.
+    pub(super) values: Option<Range>,
 }
 
-impl ColourBar<'_> {
+impl ColourBar {
+    /// A bar for maps with these colours and limits. Limits that are not finite or not increasing become 0 and 1.
+    pub fn new(label: impl Into<String>, map: ColourMap, low: f64, high: f64) -> Self {
+        let limits = Range::checked(low, high, Scale::Linear).unwrap_or(Range::empty(Scale::Linear));
+        ColourBar { label: label.into(), map, limits: spanned(map, limits), values: None }
+    }
+
+    /// The same bar for maps with these values: its ends are pointed where they lie beyond the limits.
+    pub(crate) fn of_values(&self, values: Option<Range>) -> Self {
+        ColourBar { values, ..self.clone() }
+    }
+
     /// The heights of the lower and the upper point.
     fn points(&self) -> (f64, f64) {
         let below = self.values.is_some_and(|values| values.low < self.limits.low);
@@ -41,17 +53,17 @@ impl ColourBar<'_> {
     }
 
     /// The room it needs right of a plot of this height.
-    pub fn width(&self, plot_height: f64) -> f64 {
-        GAP + WIDTH + vertical_axis_width(&self.axis(plot_height), self.label)
+    pub(crate) fn width(&self, plot_height: f64) -> f64 {
+        GAP + WIDTH + vertical_axis_width(&self.axis(plot_height), &self.label)
     }
 
     /// The room it needs above a plot of this height.
-    pub fn headroom(&self, plot_height: f64) -> f64 {
+    pub(crate) fn headroom(&self, plot_height: f64) -> f64 {
         factor_height(&self.axis(plot_height)) + GAP
     }
 
     /// Draws the bar beside `plot`.
-    pub fn draw(&self, drawing: &mut Drawing, plot: Rect) {
+    pub(crate) fn draw(&self, drawing: &mut Drawing, plot: Rect) {
         let (foot, head) = self.points();
         let (x, y, height) = (plot.right() + GAP, plot.y + head, self.bar_height(plot.height));
         let bar = Rect { x, y, width: WIDTH, height };
@@ -68,7 +80,7 @@ impl ColourBar<'_> {
         drawing.outline(outline, Stroke::straight(INK, AXIS_WIDTH));
 
         let axis = self.axis(plot.height);
-        draw_right(drawing, &axis, bar, self.label);
+        draw_right(drawing, &axis, bar, &self.label);
         draw_factor(drawing, &axis, (bar.x, plot.y));
     }
 }

@@ -26,11 +26,8 @@ impl Draw for Map {
             drawing.image(frame.plot, image);
         }
         drawing.clipped(frame.plot, |drawing| {
-            for path in &self.paths {
-                path.draw(drawing, &frame, self.colour_map);
-            }
-            for points in &self.points {
-                points.draw(drawing, &frame, self.colour_map);
+            for overlay in &self.overlays {
+                overlay.draw(drawing, &frame, self.colour_map);
             }
         });
         drawing.outline(frame.plot.corners(), Stroke::straight(INK, AXIS_WIDTH));
@@ -40,16 +37,23 @@ impl Draw for Map {
             bar.draw(drawing, frame.plot);
         }
     }
+
+    fn outline(&self, plot: Rect) -> Rect {
+        self.frame(plot).plot
+    }
+
+    fn aspect(&self) -> Option<f64> {
+        let (x, y) = (self.x_range(), self.y_range());
+        self.equal_aspect.then_some((y.high - y.low) / (x.high - x.low))
+    }
 }
 
 impl Map {
     fn frame(&self, plot: Rect) -> Frame {
         let plot = if self.equal_aspect { self.with_equal_units(plot) } else { plot };
-        Frame {
-            plot,
-            x: Axis::horizontal(self.x_range(), plot.width),
-            y: Axis::vertical(Scale::Linear, self.y_range(), plot.height),
-        }
+        let x = Axis::horizontal(self.x_range(), plot.width);
+        let y = Axis::vertical(Scale::Linear, self.y_range(), plot.height);
+        if self.ticks { Frame { plot, x, y } } else { Frame { plot, x: x.bare(), y: y.bare() } }
     }
 
     /// The largest rectangle in the middle of `plot` in which a unit of x is as long as a unit of y.
@@ -65,8 +69,8 @@ impl Map {
         Rect { x: x - width / 2.0, y: y - height / 2.0, width, height }
     }
 
-    fn bar(&self) -> Option<ColourBar<'_>> {
-        let label = self.colour_bar.as_deref()?;
+    fn bar(&self) -> Option<ColourBar> {
+        let label = self.colour_bar.clone()?;
         let (limits, values) = (self.colour_range(), self.value_range());
         Some(ColourBar { label, map: self.colour_map, limits, values })
     }

@@ -1,19 +1,24 @@
-//! Maps: a matrix as colours, with paths and points on top.
+//! Maps: a matrix as colours, with paths, points and what else stands in a plane on top.
 
 mod colour_bar;
+mod contour;
 mod drawing;
 mod field;
 mod overlay;
+mod plane;
 
+pub use colour_bar::ColourBar;
 pub use overlay::Marker;
 
 use crate::ColourMap;
 use crate::axis::{Labels, Range, Scale};
-use overlay::{Path, Points};
+use overlay::{Overlay, Path, Points};
+use plane::{Contours, Disc, Dots, Tail};
 
 /// A heat map of a matrix: columns along x, rows along y, row 0 at the bottom.
 ///
-/// Values that are not finite are grey. Limits and extents that are not finite or not increasing are ignored.
+/// Values that are not finite are grey. Limits and extents that are not finite or not increasing are ignored. What lies over the
+/// map is drawn in the order in which it was added.
 #[derive(Clone, Debug)]
 pub struct Map {
     labels: Labels,
@@ -23,11 +28,11 @@ pub struct Map {
     x_extent: Option<Range>,
     y_extent: Option<Range>,
     equal_aspect: bool,
+    ticks: bool,
     colour_map: ColourMap,
     limits: Option<Range>,
     colour_bar: Option<String>,
-    paths: Vec<Path>,
-    points: Vec<Points>,
+    overlays: Vec<Overlay>,
 }
 
 impl Map {
@@ -46,11 +51,11 @@ impl Map {
             x_extent: None,
             y_extent: None,
             equal_aspect: false,
+            ticks: true,
             colour_map: ColourMap::Sequential,
             limits: None,
             colour_bar: None,
-            paths: Vec::new(),
-            points: Vec::new(),
+            overlays: Vec::new(),
         }
     }
 
@@ -80,6 +85,12 @@ impl Map {
         self
     }
 
+    /// Leaves out ticks and their labels, as in rows of small pictures of the same place.
+    pub fn no_ticks(mut self) -> Self {
+        self.ticks = false;
+        self
+    }
+
     /// The colours.
     pub fn colour_map(mut self, colour_map: ColourMap) -> Self {
         self.colour_map = colour_map;
@@ -104,10 +115,9 @@ impl Map {
     /// # Panics
     ///
     /// If `xs` and `ys` differ in length.
-    pub fn path(mut self, xs: &[f64], ys: &[f64]) -> Self {
+    pub fn path(self, xs: &[f64], ys: &[f64]) -> Self {
         assert_eq!(xs.len(), ys.len(), "a path has as many xs as ys");
-        self.paths.push(Path { xs: xs.to_vec(), ys: ys.to_vec() });
-        self
+        self.with(Overlay::Path(Path { xs: xs.to_vec(), ys: ys.to_vec() }))
     }
 
     /// Draws a marker at every point (`xs[i]`, `ys[i]`).
@@ -115,9 +125,48 @@ impl Map {
     /// # Panics
     ///
     /// If `xs` and `ys` differ in length.
-    pub fn points(mut self, xs: &[f64], ys: &[f64], marker: Marker) -> Self {
+    pub fn points(self, xs: &[f64], ys: &[f64], marker: Marker) -> Self {
         assert_eq!(xs.len(), ys.len(), "points have as many xs as ys");
-        self.points.push(Points { xs: xs.to_vec(), ys: ys.to_vec(), marker });
+        self.with(Overlay::Points(Points { xs: xs.to_vec(), ys: ys.to_vec(), marker }))
+    }
+
+    /// Draws a grey disc, such as an obstacle, with a dashed ring `margin` outside its rim where that is positive. It is round
+    /// where x and y have the same length per unit.
+    pub fn disc(self, centre: [f64; 2], radius: f64, margin: f64) -> Self {
+        self.with(Overlay::Disc(Disc { centre, radius, margin }))
+    }
+
+    /// Draws the lines on which another row-major matrix, over the same extent, equals one of the `levels`; negative levels are
+    /// dashed. Around values that are not finite there are no lines.
+    ///
+    /// # Panics
+    ///
+    /// If there are not `rows` x `columns` values.
+    pub fn contours(self, values: &[f64], rows: usize, columns: usize, levels: &[f64]) -> Self {
+        assert_eq!(values.len(), rows * columns, "a {rows} x {columns} matrix has as many values");
+        let (values, levels) = (values.to_vec(), levels.to_vec());
+        self.with(Overlay::Contours(Contours { values, rows, columns, levels }))
+    }
+
+    /// Draws where something came from: a line through `points`, oldest first, that fades towards its past.
+    pub fn tail(self, points: &[[f64; 2]]) -> Self {
+        self.with(Overlay::Tail(Tail { points: points.to_vec() }))
+    }
+
+    /// Draws a dot of `radius` (in points of the page) at every position. With shades, one per dot, it is white at -1, grey at 0
+    /// and black at 1.
+    ///
+    /// # Panics
+    ///
+    /// If there is not one shade per dot.
+    pub fn dots(self, points: &[[f64; 2]], radius: f64, shades: Option<&[f64]>) -> Self {
+        assert!(shades.is_none_or(|shades| shades.len() == points.len()), "one shade per dot");
+        let (points, shades) = (points.to_vec(), shades.map(<[f64]>::to_vec));
+        self.with(Overlay::Dots(Dots { points, radius, shades }))
+    }
+
+    fn with(mut self, overlay: Overlay) -> Self {
+        self.overlays.push(overlay);
         self
     }
 
@@ -130,22 +179,27 @@ impl Map {
     }
 
     /// The smallest and largest finite value.
-    fn value_range(&self) -> Option<Range> {
+    pub(crate) fn value_range(&self) -> Option<Range> {
         Range::of(self.values.iter().copied(), Scale::Linear)
     }
 
     /// The values at the two ends of the colour map.
     fn colour_range(&self) -> Range {
         let range = self.limits.or(self.value_range()).unwrap_or(Range::empty(Scale::Linear));
-        let range = match self.colour_map {
-            ColourMap::Sequential => range,
-            ColourMap::Diverging => {
-                let magnitude = range.low.abs().max(range.high.abs());
-                Range { low: -magnitude, high: magnitude }
-            }
-        };
-        range.widened(Scale::Linear)
+        spanned(self.colour_map, range)
     }
+}
+
+/// The values at the ends of the colours that are to show `range`: around zero for diverging ones.
+fn spanned(colour_map: ColourMap, range: Range) -> Range {
+    let range = match colour_map {
+        ColourMap::Sequential => range,
+        ColourMap::Diverging => {
+            let magnitude = range.low.abs().max(range.high.abs());
+            Range { low: -magnitude, high: magnitude }
+        }
+    };
+    range.widened(Scale::Linear)
 }
 
 #[cfg(test)]

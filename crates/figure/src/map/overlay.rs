@@ -1,5 +1,6 @@
-//! Paths and points over a map, drawn in two tones so that they show on every colour.
+//! What lies over a map, drawn in two tones so that it shows on every colour; here, paths and points.
 
+use super::plane::{Contours, Disc, Dots, Tail};
 use crate::axis::Frame;
 use crate::colour::{Colour, ColourMap};
 use crate::draw::drawing::{Drawing, Fill, Stroke};
@@ -16,6 +17,30 @@ pub enum Marker {
     Triangle,
     /// A diagonal cross.
     Cross,
+}
+
+/// One thing over a map.
+#[derive(Clone, Debug)]
+pub(super) enum Overlay {
+    Path(Path),
+    Points(Points),
+    Disc(Disc),
+    Contours(Contours),
+    Tail(Tail),
+    Dots(Dots),
+}
+
+impl Overlay {
+    pub fn draw(&self, drawing: &mut Drawing, frame: &Frame, map: ColourMap) {
+        match self {
+            Overlay::Path(path) => path.draw(drawing, frame, map),
+            Overlay::Points(points) => points.draw(drawing, frame, map),
+            Overlay::Disc(disc) => disc.draw(drawing, frame),
+            Overlay::Contours(contours) => contours.draw(drawing, frame, map),
+            Overlay::Tail(tail) => tail.draw(drawing, frame, map),
+            Overlay::Dots(dots) => dots.draw(drawing, frame, map),
+        }
+    }
 }
 
 /// A line through points.
@@ -36,7 +61,7 @@ pub(super) struct Points {
 const RADIUS: f64 = 2.6;
 
 /// The colour of an overlay, and that of its rim: the first stands out from most of the map, the second from the first.
-fn tones(map: ColourMap) -> (Colour, Colour) {
+pub(super) fn tones(map: ColourMap) -> (Colour, Colour) {
     match map {
         ColourMap::Sequential => (Colour::WHITE, Colour::BLACK),
         ColourMap::Diverging => (Colour::BLACK, Colour::WHITE),

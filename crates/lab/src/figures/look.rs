@@ -20,3 +20,18 @@ pub(super) const METRIC: &str = "mean (z − z*)²";
 pub(super) fn field_colours(config: &Config) -> ColourMap {
     if config.task == "fkpp1d" { ColourMap::Sequential } else { ColourMap::Diverging }
 }
+
+/// A time with at most four significant digits, without the noise of its multiplication.
+pub(super) fn short(time: f64) -> String {
+    format!("{time:.3e}").parse::<f64>().expect("a number that was just written").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_short() {
+        assert_eq!([0.0, 66.0 * 0.05, 30.0 * 0.001, 10.0].map(short), ["0", "3.3", "0.03", "10"]);
+    }
+}

@@ -2,7 +2,7 @@
 
 use figure::{Figure, Legend, Lines, Series};
 
-use super::look::{CONTROLLED, TARGET, UNCONTROLLED, WIDTH};
+use super::look::{CONTROLLED, TARGET, UNCONTROLLED, WIDTH, short};
 use crate::Evaluated;
 use crate::evaluated::Control;
 
@@ -39,19 +39,4 @@ pub fn snapshots(evaluated: &Evaluated, case: usize) -> Figure {
         .into_iter()
         .enumerate()
         .fold(figure, |figure, (index, step)| figure.panel(index / 2, index % 2, panel(step)))
-}
-
-/// A time with at most four significant digits, without the noise of its multiplication.
-fn short(time: f64) -> String {
-    format!("{time:.3e}").parse::<f64>().expect("a number that was just written").to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_short() {
-        assert_eq!([0.0, 66.0 * 0.05, 30.0 * 0.001, 10.0].map(short), ["0", "3.3", "0.03", "10"]);
-    }
 }

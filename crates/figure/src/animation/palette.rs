@@ -1,0 +1,123 @@
+//! A few colours that stand for many, by median cut (P. Heckbert, "Color image quantization for frame buffer display", 1982): the
+//! box of colours with the largest spread is cut at its median until there are enough boxes; each becomes the mean of its colours.
+
+/// At most 256 colours.
+pub(super) struct Palette {
+    entries: Vec<[u8; 3]>,
+}
+
+/// Colours, each with the number of its pixels.
+type Counted = ([u8; 3], u64);
+
+impl Palette {
+    /// At most `size` colours for these pixels. The most frequent colour, which is the paper, stays exactly as it is.
+    pub fn of(mut counts: Vec<Counted>, size: usize) -> Palette {
+        counts.sort_unstable(); // the order of the pixels must not matter
+        let Some(paper) = counts.iter().copied().max_by_key(|&(_, count)| count) else {
+            return Palette { entries: Vec::new() };
+        };
+        counts.retain(|&(colour, _)| colour != paper.0);
+        let mut boxes: Vec<Vec<Counted>> = if counts.is_empty() { vec![] } else { vec![counts] };
+        while boxes.len() + 1 < size {
+            let Some(widest) =
+                (0..boxes.len()).max_by(|&a, &b| spread(&boxes[a]).1.total_cmp(&spread(&boxes[b]).1))
+            else {
+                break;
+            };
+            if spread(&boxes[widest]).1 == 0.0 {
+                break; // only single colours are left
+            }
+            let upper = cut(&mut boxes[widest]);
+            boxes.push(upper);
+        }
+        let entries = std::iter::once(paper.0).chain(boxes.iter().map(|colours| mean(colours))).collect();
+        Palette { entries }
+    }
+
+    /// The colours.
+    pub fn entries(&self) -> &[[u8; 3]] {
+        &self.entries
+    }
+
+    /// The entry nearest to a colour.
+    pub fn nearest(&self, colour: [u8; 3]) -> u8 {
+        let distance = |entry: &[u8; 3]| -> i32 {
+            entry.iter().zip(colour).map(|(&a, b)| (i32::from(a) - i32::from(b)).pow(2)).sum()
+        };
+        (0..self.entries.len()).min_by_key(|&i| distance(&self.entries[i])).unwrap_or(0) as u8
+    }
+}
+
+/// The channel in which the colours of a box differ most, and how much: the sum of squares around their mean. A frequent colour
+/// counts by its root, so that large plain areas do not take all entries.
+fn spread(colours: &[Counted]) -> (usize, f64) {
+    let weight = |count: u64| (count as f64).sqrt();
+    let total: f64 = colours.iter().map(|&(_, count)| weight(count)).sum();
+    let of_channel = |channel: usize| {
+        let value = |colour: [u8; 3]| f64::from(colour[channel]);
+        let mean = colours.iter().map(|&(colour, count)| weight(count) * value(colour)).sum::<f64>() / total;
+        colours.iter().map(|&(colour, count)| weight(count) * (value(colour) - mean).powi(2)).sum::<f64>()
+    };
+    let spreads =
+        [0, 1, 2].map(|channel| (channel, if colours.len() > 1 { of_channel(channel) } else { 0.0 }));
+    spreads.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, 0.0))
+}
+
+/// Cuts a box of at least two colours where half of its weight is on either side, and returns the upper part.
+fn cut(colours: &mut Vec<Counted>) -> Vec<Counted> {
+    let (channel, _) = spread(colours);
+    colours.sort_unstable_by_key(|&(colour, _)| (colour[channel], colour));
+    let weight = |&(_, count): &Counted| (count as f64).sqrt();
+    let half = colours.iter().map(weight).sum::<f64>() / 2.0;
+    let mut sum = 0.0;
+    let below = colours.iter().take_while(|counted| {
+        sum += weight(counted);
+        sum < half
+    });
+    let at = below.count().clamp(1, colours.len() - 1);
+    colours.split_off(at)
+}
+
+fn mean(colours: &[Counted]) -> [u8; 3] {
+    let total: u64 = colours.iter().map(|&(_, count)| count).sum();
+    [0, 1, 2].map(|channel| {
+        let sum: u64 = colours.iter().map(|&(colour, count)| count * u64::from(colour[channel])).sum();
+        ((sum + total / 2) / total) as u8
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_colours_are_kept_as_they_are() {
+        let colours = [[255, 255, 255], [0, 0, 0], [200, 10, 10], [10, 10, 200]];
+        let palette = Palette::of(colours.iter().map(|&c| (c, 5)).collect(), 255);
+        assert_eq!(palette.entries().len(), 4);
+        for colour in colours {
+            assert_eq!(palette.entries()[usize::from(palette.nearest(colour))], colour);
+        }
+        assert!(Palette::of(vec![], 255).entries().is_empty());
+    }
+
+    #[test]
+    fn a_ramp_is_divided_evenly_and_the_paper_stays_white() {
+        let ramp = (0..=254u8).map(|level| ([level, 0, 255 - level], 3));
+        let palette = Palette::of(ramp.chain([([255; 3], 100_000)]).collect(), 33);
+        assert_eq!(palette.entries().len(), 33);
+        assert_eq!(palette.entries()[0], [255; 3]);
+        for level in 0..=254u8 {
+            let entry = palette.entries()[usize::from(palette.nearest([level, 0, 255 - level]))];
+            assert!(entry[0].abs_diff(level) <= 8, "{level} became {entry:?}");
+        }
+    }
+
+    #[test]
+    fn the_order_of_the_pixels_does_not_matter() {
+        let colours: Vec<Counted> =
+            (0..2000u32).map(|i| ([i as u8, (i / 7) as u8, (i / 3) as u8], u64::from(i % 9 + 1))).collect();
+        let backwards = colours.iter().rev().copied().collect();
+        assert_eq!(Palette::of(colours, 64).entries(), Palette::of(backwards, 64).entries());
+    }
+}

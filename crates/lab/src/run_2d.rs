@@ -1,0 +1,191 @@
+//! One case on a rectangle, rolled out with and without control, as figures and animations need it.
+//!
+//! Everything that depends on time has T + 1 values, the first at t = 0; only actions, which lead from one state to the next,
+//! have T. Fields are `[nx][ny]`, axis 0 is x; pictures have x to the right and y upwards.
+
+use thiserror::Error;
+
+use crate::Evaluated;
+
+/// The task is on an interval.
+#[derive(Debug, Error)]
+#[error("animations are for 2D tasks; {task} is on an interval")]
+pub struct NotInThePlane {
+    /// Its name.
+    pub task: String,
+}
+
+/// What the values of a field are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldKind {
+    /// Of both signs: colours diverge from zero.
+    Signed,
+    /// Never negative: colours begin at zero.
+    Density,
+}
+
+/// A disc that agents may not enter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Disc {
+    /// Where it is.
+    pub centre: [f64; 2],
+    /// Its size.
+    pub radius: f64,
+    /// Width of the ring around it that agents should leave free.
+    pub margin: f64,
+}
+
+/// A case with and without control.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run2d {
+    /// Points along x and y.
+    pub n: [usize; 2],
+    /// Lengths of the rectangle, which begins at 0.
+    pub lengths: [f64; 2],
+    /// Whether opposite sides are the same; otherwise both ends of an axis are grid points.
+    pub periodic: bool,
+    /// What the values are.
+    pub kind: FieldKind,
+    /// Name of the field on a colour bar, such as "z".
+    pub field: String,
+    /// Name of the error on an axis, such as "mean (z − z*)²".
+    pub metric: String,
+    /// Times of the states, `[T + 1]`.
+    pub times: Vec<f64>,
+    /// The field without agents, `[T + 1][nx][ny]`.
+    pub uncontrolled: Vec<Vec<f64>>,
+    /// The field with the policy, `[T + 1][nx][ny]`.
+    pub controlled: Vec<Vec<f64>>,
+    /// What the field should become, `[nx][ny]`; `None` where it should come to rest.
+    pub target: Option<Vec<f64>>,
+    /// Where agents are, `[T + 1][agents]`.
+    pub positions: Vec<Vec<[f64; 2]>>,
+    /// Their intensities, `[T][agents]`; `None` where they have none.
+    pub u: Option<Vec<Vec<f64>>>,
+    /// What agents may not enter.
+    pub obstacles: Vec<Disc>,
+    /// The metric without agents, `[T + 1]`.
+    pub error_uncontrolled: Vec<f64>,
+    /// The metric with the policy, `[T + 1]`.
+    pub error_controlled: Vec<f64>,
+}
+
+/// Positions of agents from their record of one step, `[2][agents]`.
+pub fn positions(record: &[f64]) -> Vec<[f64; 2]> {
+    let (x, y) = record.split_at(record.len() / 2);
+    x.iter().zip(y).map(|(&x, &y)| [x, y]).collect()
+}
+
+impl Run2d {
+    /// A case of an evaluation, where its task is on a rectangle.
+    pub fn of_case(evaluated: &Evaluated, _case: usize) -> Result<Run2d, NotInThePlane> {
+        Err(NotInThePlane { task: evaluated.config.task.clone() }) // so far, all tasks are on an interval
+    }
+
+    /// Control steps.
+    pub fn steps(&self) -> usize {
+        self.times.len().saturating_sub(1)
+    }
+
+    /// Number of agents.
+    pub fn agents(&self) -> usize {
+        self.positions.first().map_or(0, Vec::len)
+    }
+
+    /// Whether an agent is ever elsewhere than at the start.
+    pub fn mobile(&self) -> bool {
+        self.positions.iter().any(|now| Some(now) != self.positions.first())
+    }
+
+    /// Mean over the agents of `|u|`, `[T]`.
+    pub fn mean_intensity(&self) -> Option<Vec<f64>> {
+        let mean = |u: &Vec<f64>| u.iter().map(|u| u.abs()).sum::<f64>() / u.len() as f64;
+        Some(self.u.as_ref()?.iter().map(mean).collect())
+    }
+
+    /// Mean over the agents of the distance they move in a step over its duration, `[T]`. A move to the other side of a periodic
+    /// rectangle is a short one.
+    pub fn mean_speed(&self) -> Vec<f64> {
+        let distance = |from: &[f64; 2], to: &[f64; 2]| {
+            let across = |axis: usize| {
+                let straight = (to[axis] - from[axis]).abs();
+                if self.periodic { straight.min(self.lengths[axis] - straight) } else { straight }
+            };
+            across(0).hypot(across(1))
+        };
+        let states = self.positions.windows(2).zip(self.times.windows(2));
+        let mean = |(xi, t): (&[Vec<[f64; 2]>], &[f64])| {
+            let sum: f64 = xi[0].iter().zip(&xi[1]).map(|(from, to)| distance(from, to)).sum();
+            sum / xi[0].len() as f64 / (t[1] - t[0])
+        };
+        states.map(mean).collect()
+    }
+
+    /// Panics with what does not fit where lists differ in length from what the fields of this struct promise.
+    pub(crate) fn assert_consistent(&self) {
+        let (states, points) = (self.times.len(), self.n[0] * self.n[1]);
+        assert!(states > 0 && points > 0, "a run has a state and a field has a point");
+        let counts = [
+            ("fields without control", self.uncontrolled.len(), states),
+            ("fields with control", self.controlled.len(), states),
+            ("positions", self.positions.len(), states),
+            ("errors without control", self.error_uncontrolled.len(), states),
+            ("errors with control", self.error_controlled.len(), states),
+            ("intensities", self.u.as_ref().map_or(states - 1, Vec::len), states - 1),
+        ];
+        for (what, count, expected) in counts {
+            assert_eq!(count, expected, "number of {what}");
+        }
+        let fields = self.uncontrolled.iter().chain(&self.controlled).chain(&self.target);
+        assert!(fields.map(Vec::len).all(|count| count == points), "every field has {points} points");
+        let agents = self.agents();
+        let lists = self.positions.iter().map(Vec::len).chain(self.u.iter().flatten().map(Vec::len));
+        assert!(lists.into_iter().all(|count| count == agents), "every list is of {agents} agents");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moving(periodic: bool) -> Run2d {
+        Run2d {
+            n: [1, 1],
+            lengths: [1.0, 2.0],
+            periodic,
+            kind: FieldKind::Signed,
+            field: "z".into(),
+            metric: "mean z²".into(),
+            times: vec![0.0, 0.5],
+            uncontrolled: vec![vec![0.0]; 2],
+            controlled: vec![vec![0.0]; 2],
+            target: None,
+            positions: vec![vec![[0.1, 0.1], [0.5, 0.5]], vec![[0.1, 1.9], [0.8, 0.9]]],
+            u: Some(vec![vec![-3.0, 1.0]]),
+            obstacles: vec![],
+            error_uncontrolled: vec![0.0; 2],
+            error_controlled: vec![0.0; 2],
+        }
+    }
+
+    #[test]
+    fn records_become_positions() {
+        assert_eq!(positions(&[1.0, 2.0, 3.0, 4.0]), [[1.0, 3.0], [2.0, 4.0]]);
+    }
+
+    #[test]
+    fn actions_are_averaged_over_agents() {
+        let run = moving(false);
+        run.assert_consistent();
+        assert!(run.mobile());
+        assert_eq!(run.mean_intensity(), Some(vec![2.0]));
+        assert!((run.mean_speed()[0] - (1.8 + 0.5) / 2.0 / 0.5).abs() < 1e-12);
+        assert!((moving(true).mean_speed()[0] - (0.2 + 0.5) / 2.0 / 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    #[should_panic(expected = "number of intensities")]
+    fn an_inconsistent_run_is_a_mistake() {
+        Run2d { u: Some(vec![]), ..moving(false) }.assert_consistent();
+    }
+}
