@@ -13,12 +13,7 @@ use adjoint::{Sparse, Tridiagonal, Var};
 
 /// The second derivative `D2`; with held ends its first and last row are 0.
 pub fn laplacian(axis: &Axis) -> Sparse {
-    scaled_laplacian(axis, 1.0)
-}
-
-/// `weight D2`.
-pub fn scaled_laplacian(axis: &Axis, weight: f64) -> Sparse {
-    Sparse::from_rows(axis.n, (0..axis.n).map(|j| laplacian_row(axis, j, weight)).collect())
+    Sparse::from_rows(axis.n, (0..axis.n).map(|j| laplacian_row(axis, j, 1.0)).collect())
 }
 
 /// `I + weight D2`, 0 at held ends: the explicit part of a diffusion step.

@@ -2,7 +2,7 @@
 
 use crate::common::{apply, distance};
 use adjoint::Threads;
-use pde::operators::laplacian;
+use pde::operators::{implicit_diffusion, laplacian};
 use pde::{Axis, Boundary, Dynamics, Fkpp, Heat, KuramotoSivashinsky, evolve};
 use std::f64::consts::{PI, TAU};
 
@@ -69,5 +69,21 @@ fn finite_differences_in_space() {
         let order = (error(n) / error(2 * n - n % 2)).log2();
         println!("second derivative, {boundary:?}: measured order {order:.3}");
         assert!((order - 2.0).abs() < 0.02, "{boundary:?}: {order}");
+    }
+}
+
+#[test]
+fn implicit_diffusion_inverts_the_differences() {
+    for boundary in [Boundary::Dirichlet, Boundary::ZeroFlux] {
+        let axis = Axis { n: 11, length: 2.0, boundary };
+        let mut z: Vec<f64> = (0..11).map(|j| (j as f64).sin() + 1.0).collect();
+        if boundary == Boundary::Dirichlet {
+            (z[0], z[10]) = (0.0, 0.0);
+        }
+        let spread = apply(&z, |z| z.solve(&implicit_diffusion(&axis, 0.3)));
+        let back = apply(&spread, |z| z - 0.3 * z.linear(&laplacian(&axis)));
+        assert!(distance(&back, &z) < 1e-13, "{boundary:?}");
+        let kept = (spread.iter().sum::<f64>() / z.iter().sum::<f64>() - 1.0).abs() < 1e-14;
+        assert_eq!(kept, boundary == Boundary::ZeroFlux);
     }
 }
