@@ -173,6 +173,7 @@ fn plane(cells: usize, height: f64, f: impl Fn(f64, f64) -> f64) -> Map {
         .extent([0.0, 1.0], [0.0, height])
         .equal_aspect()
         .no_ticks()
+        .smooth()
 }
 
 fn plane_axes(cells: usize, height: f64) -> (Vec<f64>, Vec<f64>) {
@@ -185,7 +186,7 @@ fn plane_signed() -> Figure {
     let target = |x: f64, y: f64| (PI * x).sin() * (TAU * y).sin() * 1.2;
     let start = |x: f64, y: f64| (TAU * x).sin() * (PI * y).sin() + 0.3 * (3.0 * PI * x * y).sin();
     let (xs, ys) = plane_axes(96, 1.0);
-    let levels = [-0.9, -0.6, -0.3, 0.3, 0.6, 0.9];
+    let levels = [-0.8, -0.4, 0.4, 0.8];
     let lines = field(&ys, &xs, target);
     let signed = |share: f64, row: &str| {
         plane(96, 1.0, |x, y| (1.0 - share) * start(x, y) + share * target(x, y))

@@ -18,6 +18,8 @@ const LEGEND_GAP: f64 = 4.0;
 const BAR_GAP: f64 = 4.0;
 /// Room right of a progress bar for its label, which is wider only where it must: a bar of changing length would twitch.
 const PROGRESS_LABEL: f64 = 62.0;
+/// Between the panels and a progress bar.
+const PROGRESS_GAP: f64 = 9.0;
 /// Height of a progress bar.
 const PROGRESS_HEIGHT: f64 = 2.4;
 
@@ -121,7 +123,7 @@ impl Figure {
     }
 
     fn progress_height(&self) -> f64 {
-        if self.progress.is_some() { line_height(LABEL_TEXT) + LEGEND_GAP } else { 0.0 }
+        if self.progress.is_some() { line_height(LABEL_TEXT) + PROGRESS_GAP } else { 0.0 }
     }
 
     /// A label and a thin bar along the foot of the page.

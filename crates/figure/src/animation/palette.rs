@@ -17,20 +17,17 @@ impl Palette {
             return Palette { entries: Vec::new() };
         };
         counts.retain(|&(colour, _)| colour != paper.0);
-        let mut boxes: Vec<Vec<Counted>> = if counts.is_empty() { vec![] } else { vec![counts] };
+        let mut boxes: Vec<Cell> = if counts.is_empty() { vec![] } else { vec![Cell::of(counts)] };
         while boxes.len() + 1 < size {
-            let Some(widest) =
-                (0..boxes.len()).max_by(|&a, &b| spread(&boxes[a]).1.total_cmp(&spread(&boxes[b]).1))
-            else {
-                break;
-            };
-            if spread(&boxes[widest]).1 == 0.0 {
+            let by_spread = |&a: &usize, &b: &usize| boxes[a].spread.total_cmp(&boxes[b].spread);
+            let Some(widest) = (0..boxes.len()).max_by(by_spread) else { break };
+            if boxes[widest].spread == 0.0 {
                 break; // only single colours are left
             }
-            let upper = cut(&mut boxes[widest]);
-            boxes.push(upper);
+            let [lower, upper] = boxes.swap_remove(widest).cut();
+            boxes.extend([lower, upper]);
         }
-        let entries = std::iter::once(paper.0).chain(boxes.iter().map(|colours| mean(colours))).collect();
+        let entries = std::iter::once(paper.0).chain(boxes.iter().map(Cell::mean)).collect();
         Palette { entries }
     }
 
@@ -48,42 +45,58 @@ impl Palette {
     }
 }
 
-/// The channel in which the colours of a box differ most, and how much: the sum of squares around their mean. A frequent colour
-/// counts by its root, so that large plain areas do not take all entries.
-fn spread(colours: &[Counted]) -> (usize, f64) {
-    let weight = |count: u64| (count as f64).sqrt();
-    let total: f64 = colours.iter().map(|&(_, count)| weight(count)).sum();
-    let of_channel = |channel: usize| {
-        let value = |colour: [u8; 3]| f64::from(colour[channel]);
-        let mean = colours.iter().map(|&(colour, count)| weight(count) * value(colour)).sum::<f64>() / total;
-        colours.iter().map(|&(colour, count)| weight(count) * (value(colour) - mean).powi(2)).sum::<f64>()
-    };
-    let spreads =
-        [0, 1, 2].map(|channel| (channel, if colours.len() > 1 { of_channel(channel) } else { 0.0 }));
-    spreads.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, 0.0))
+/// A box: colours that become one.
+struct Cell {
+    colours: Vec<Counted>,
+    /// The channel in which they differ most.
+    channel: usize,
+    /// How much: the sum of squares around their mean.
+    spread: f64,
 }
 
-/// Cuts a box of at least two colours where half of its weight is on either side, and returns the upper part.
-fn cut(colours: &mut Vec<Counted>) -> Vec<Counted> {
-    let (channel, _) = spread(colours);
-    colours.sort_unstable_by_key(|&(colour, _)| (colour[channel], colour));
-    let weight = |&(_, count): &Counted| (count as f64).sqrt();
-    let half = colours.iter().map(weight).sum::<f64>() / 2.0;
-    let mut sum = 0.0;
-    let below = colours.iter().take_while(|counted| {
-        sum += weight(counted);
-        sum < half
-    });
-    let at = below.count().clamp(1, colours.len() - 1);
-    colours.split_off(at)
+/// A frequent colour counts by its root, so that large plain areas do not take all entries.
+fn weight(&(_, count): &Counted) -> f64 {
+    (count as f64).sqrt()
 }
 
-fn mean(colours: &[Counted]) -> [u8; 3] {
-    let total: u64 = colours.iter().map(|&(_, count)| count).sum();
-    [0, 1, 2].map(|channel| {
-        let sum: u64 = colours.iter().map(|&(colour, count)| count * u64::from(colour[channel])).sum();
-        ((sum + total / 2) / total) as u8
-    })
+impl Cell {
+    fn of(colours: Vec<Counted>) -> Cell {
+        let total: f64 = colours.iter().map(weight).sum();
+        let spread = |channel: usize| {
+            let value = |counted: &Counted| f64::from(counted.0[channel]);
+            let mean = colours.iter().map(|counted| weight(counted) * value(counted)).sum::<f64>() / total;
+            colours.iter().map(|counted| weight(counted) * (value(counted) - mean).powi(2)).sum::<f64>()
+        };
+        // one colour has none, whatever rounding says
+        let spreads = [0, 1, 2].map(|channel| if colours.len() > 1 { spread(channel) } else { 0.0 });
+        let channel =
+            (0..3).fold(0, |most, channel| if spreads[channel] > spreads[most] { channel } else { most });
+        Cell { colours, channel, spread: spreads[channel] }
+    }
+
+    /// Two boxes with half of the weight each, as nearly as whole colours allow. The box has at least two.
+    fn cut(mut self) -> [Cell; 2] {
+        let channel = self.channel;
+        self.colours.sort_unstable_by_key(|&(colour, _)| (colour[channel], colour));
+        let half = self.colours.iter().map(weight).sum::<f64>() / 2.0;
+        let mut sum = 0.0;
+        let below = self.colours.iter().take_while(|counted| {
+            sum += weight(counted);
+            sum < half
+        });
+        let at = below.count().clamp(1, self.colours.len() - 1);
+        let upper = self.colours.split_off(at);
+        [Cell::of(self.colours), Cell::of(upper)]
+    }
+
+    fn mean(&self) -> [u8; 3] {
+        let total: u64 = self.colours.iter().map(|&(_, count)| count).sum();
+        [0, 1, 2].map(|channel| {
+            let sum: u64 =
+                self.colours.iter().map(|&(colour, count)| count * u64::from(colour[channel])).sum();
+            ((sum + total / 2) / total) as u8
+        })
+    }
 }
 
 #[cfg(test)]

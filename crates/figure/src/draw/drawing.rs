@@ -3,7 +3,7 @@
 use super::geometry::Rect;
 use super::image::Image;
 use super::polyline::Point;
-use super::style::INK;
+use super::style::{DASH, FINE_DASH, INK};
 use crate::colour::Colour;
 
 /// Which part of a text stands at its point.
@@ -20,7 +20,8 @@ pub(crate) struct Stroke {
     pub colour: Colour,
     pub width: f64,
     pub opacity: f64,
-    pub dashed: bool,
+    /// Lengths of a dash and of the gap after it; solid without.
+    pub dash: Option<[f64; 2]>,
     /// Round ends and corners, for curves; otherwise lines end where they end.
     pub round: bool,
 }
@@ -28,7 +29,7 @@ pub(crate) struct Stroke {
 impl Stroke {
     /// For straight lines: axes, ticks, borders.
     pub const fn straight(colour: Colour, width: f64) -> Self {
-        Stroke { colour, width, opacity: 1.0, dashed: false, round: false }
+        Stroke { colour, width, opacity: 1.0, dash: None, round: false }
     }
 
     /// For curves through data.
@@ -38,7 +39,16 @@ impl Stroke {
 
     /// Dashed if asked for. Round ends would fill the gaps, so dashes have none.
     pub const fn dashed_if(self, dashed: bool) -> Self {
-        Stroke { dashed, round: self.round && !dashed, ..self }
+        if dashed { self.dashes(DASH) } else { self }
+    }
+
+    /// As `dashed_if`, in dashes for small shapes.
+    pub const fn finely_dashed_if(self, dashed: bool) -> Self {
+        if dashed { self.dashes(FINE_DASH) } else { self }
+    }
+
+    const fn dashes(self, dash: [f64; 2]) -> Self {
+        Stroke { dash: Some(dash), round: false, ..self }
     }
 
     pub const fn opacity(self, opacity: f64) -> Self {
@@ -87,10 +97,11 @@ pub(crate) enum Item {
         stroke: Option<Stroke>,
     },
     Text(Text),
-    /// An image stretched over `rect`, every pixel a sharp cell.
+    /// An image stretched over `rect`, every pixel a sharp cell unless it is smooth.
     Image {
         rect: Rect,
         image: Image,
+        smooth: bool,
     },
     /// Items of which only the part inside `rect` shows.
     Clipped {
@@ -162,9 +173,9 @@ impl Drawing {
         self.items.push(Item::Path { lines: vec![corners], closed: true, fill: None, stroke: Some(stroke) });
     }
 
-    /// An image stretched over `rect`.
-    pub fn image(&mut self, rect: Rect, image: Image) {
-        self.items.push(Item::Image { rect, image });
+    /// An image stretched over `rect`, in sharp cells or with colours that pass into each other.
+    pub fn image(&mut self, rect: Rect, image: Image, smooth: bool) {
+        self.items.push(Item::Image { rect, image, smooth });
     }
 
     /// Draws with everything outside `rect` cut off.

@@ -10,7 +10,6 @@ use super::font;
 use super::geometry::{Rect, Size};
 use super::image::Image;
 use super::polyline::Point;
-use super::style::DASH;
 use crate::FigureError;
 use crate::colour::Colour;
 
@@ -73,7 +72,7 @@ impl Raster {
                     self.paint(circle, *fill, *stroke, self.to_pixels);
                 }
                 Item::Text(text) => self.text(text),
-                Item::Image { rect, image } => self.image(*rect, image),
+                Item::Image { rect, image, smooth } => self.image(*rect, image, *smooth),
                 Item::Clipped { rect, items } => {
                     self.clip = self.mask(*rect);
                     self.draw(items);
@@ -122,7 +121,7 @@ impl Raster {
         self.paint(path, Some(Fill { colour: text.colour, opacity: 1.0 }), None, to_pixels);
     }
 
-    fn image(&mut self, rect: Rect, image: &Image) {
+    fn image(&mut self, rect: Rect, image: &Image, smooth: bool) {
         let rgba = image.pixels.iter().flat_map(|&pixel| {
             let colour = image.palette[usize::from(pixel)];
             [colour.red, colour.green, colour.blue, 255]
@@ -131,7 +130,8 @@ impl Raster {
         let Some(pixels) = size.and_then(|size| Pixmap::from_vec(rgba.collect(), size)) else { return };
         let (across, down) = (rect.width / image.width as f64, rect.height / image.height as f64);
         let stretch = Transform::from_row(across as f32, 0.0, 0.0, down as f32, rect.x as f32, rect.y as f32);
-        let shader = Pattern::new(pixels.as_ref(), SpreadMode::Pad, FilterQuality::Nearest, 1.0, stretch);
+        let quality = if smooth { FilterQuality::Bilinear } else { FilterQuality::Nearest };
+        let shader = Pattern::new(pixels.as_ref(), SpreadMode::Pad, quality, 1.0, stretch);
         let paint = Paint { shader, ..Paint::default() };
         if let Some(path) = polylines(&[rect.corners()], true) {
             self.pixmap.fill_path(&path, &paint, FillRule::Winding, self.to_pixels, self.clip.as_ref());
@@ -170,11 +170,7 @@ fn pen(stroke: Stroke) -> tiny_skia::Stroke {
         width: stroke.width as f32,
         line_cap: if stroke.round { LineCap::Round } else { LineCap::Butt },
         line_join: if stroke.round { LineJoin::Round } else { LineJoin::Miter },
-        dash: if stroke.dashed {
-            StrokeDash::new(DASH.map(|length| length as f32).to_vec(), 0.0)
-        } else {
-            None
-        },
+        dash: stroke.dash.and_then(|dash| StrokeDash::new(dash.map(|length| length as f32).to_vec(), 0.0)),
         ..tiny_skia::Stroke::default()
     }
 }

@@ -14,6 +14,7 @@ pub(crate) const GRID_WIDTH: f64 = 0.5;
 pub(crate) const CURVE_WIDTH: f64 = 1.4;
 /// Lengths of a dash and of the gap after it.
 pub(crate) const DASH: [f64; 2] = [4.5, 2.5];
+pub(crate) const FINE_DASH: [f64; 2] = [2.4, 1.6];
 
 pub(crate) const TICK_LENGTH: f64 = 3.0;
 pub(crate) const MINOR_TICK_LENGTH: f64 = 1.8;

@@ -7,7 +7,6 @@ use super::font;
 use super::geometry::{Rect, Size};
 use super::image::Image;
 use super::polyline::Point;
-use super::style::DASH;
 
 /// The document, of `size` points, with the font that its texts need.
 pub(crate) fn document(drawing: &Drawing, size: Size) -> String {
@@ -42,7 +41,7 @@ fn element(item: &Item) -> String {
             format!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"{paint}/>")
         }
         Item::Text(text) => text_element(text),
-        Item::Image { rect, image } => image_element(*rect, image),
+        Item::Image { rect, image, smooth } => image_element(*rect, image, *smooth),
         Item::Clipped { rect, items } => {
             // A nested document clips without needing an id.
             let view = [rect.x, rect.y, rect.width, rect.height].map(number).join(" ");
@@ -72,10 +71,11 @@ fn text_element(text: &Text) -> String {
     )
 }
 
-fn image_element(rect: Rect, image: &Image) -> String {
+fn image_element(rect: Rect, image: &Image, smooth: bool) -> String {
+    let rendering = if smooth { "" } else { " style=\"image-rendering:pixelated\"" };
     let png = image.to_png().expect("a palette image can be encoded in memory");
     format!(
-        "<image {} preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{}\"/>",
+        "<image {} preserveAspectRatio=\"none\"{rendering} href=\"data:image/png;base64,{}\"/>",
         bounds(rect),
         BASE64_STANDARD.encode(png)
     )
@@ -101,8 +101,7 @@ fn stroke_attributes(stroke: Option<Stroke>) -> String {
     let mut attributes =
         format!(" stroke=\"{}\" stroke-width=\"{}\"", stroke.colour.hex(), number(stroke.width));
     attributes += &opacity_attribute("stroke", stroke.opacity);
-    if stroke.dashed {
-        let [dash, gap] = DASH;
+    if let Some([dash, gap]) = stroke.dash {
         attributes += &format!(" stroke-dasharray=\"{dash} {gap}\"");
     }
     if stroke.round {

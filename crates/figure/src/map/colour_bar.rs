@@ -76,7 +76,7 @@ impl ColourBar {
             drawing.polygon(point, Fill { colour: self.map.colour(end), opacity: 1.0 }, None);
         }
         let ramp: Vec<f64> = (0..255).map(|i| f64::from(i) / 254.0).collect();
-        drawing.image(bar, field::image(&ramp, 1, self.map, Range { low: 0.0, high: 1.0 }));
+        drawing.image(bar, field::image(&ramp, 1, self.map, Range { low: 0.0, high: 1.0 }), false);
         drawing.outline(outline, Stroke::straight(INK, AXIS_WIDTH));
 
         let axis = self.axis(plot.height);

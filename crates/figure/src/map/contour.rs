@@ -143,11 +143,17 @@ mod tests {
     }
 
     #[test]
-    fn a_saddle_is_cut_into_two_lines() {
-        for (centre, level) in [(0.6, 0.5), (0.4, 0.45)] {
-            let lines = level_lines(&[1.0, 0.0, 4.0 * centre - 2.0, 1.0][..], 2, level);
+    fn the_middle_of_a_saddle_decides() {
+        // high at the lower left and the upper right, with a mean of 0.6
+        let saddle = [1.0, 0.0, 0.4, 1.0];
+        let corners_cut = |level: f64, side: fn(&Point) -> bool| {
+            let lines = level_lines(&saddle, 2, level);
             assert_eq!(lines.iter().map(Vec::len).collect::<Vec<_>>(), [2, 2]);
-        }
+            let sides: Vec<Vec<bool>> = lines.iter().map(|line| line.iter().map(side).collect()).collect();
+            sides.contains(&vec![true; 2]) && sides.contains(&vec![false; 2])
+        };
+        assert!(corners_cut(0.5, |&(x, y)| x > y), "high values are connected");
+        assert!(corners_cut(0.7, |&(x, y)| x + y > 2.0), "low values are connected");
     }
 
     #[test]

@@ -23,7 +23,7 @@ impl Draw for Map {
         let frame = self.frame(plot);
         if !self.values.is_empty() {
             let image = field::image(&self.values, self.columns, self.colour_map, self.colour_range());
-            drawing.image(frame.plot, image);
+            drawing.image(frame.plot, image, self.smooth);
         }
         drawing.clipped(frame.plot, |drawing| {
             for overlay in &self.overlays {

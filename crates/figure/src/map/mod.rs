@@ -29,6 +29,7 @@ pub struct Map {
     y_extent: Option<Range>,
     equal_aspect: bool,
     ticks: bool,
+    smooth: bool,
     colour_map: ColourMap,
     limits: Option<Range>,
     colour_bar: Option<String>,
@@ -52,6 +53,7 @@ impl Map {
             y_extent: None,
             equal_aspect: false,
             ticks: true,
+            smooth: false,
             colour_map: ColourMap::Sequential,
             limits: None,
             colour_bar: None,
@@ -88,6 +90,13 @@ impl Map {
     /// Leaves out ticks and their labels, as in rows of small pictures of the same place.
     pub fn no_ticks(mut self) -> Self {
         self.ticks = false;
+        self
+    }
+
+    /// Lets the colours of neighbouring cells pass into each other, for cells hardly larger than a pixel: sharp ones of unequal
+    /// width would show as stripes.
+    pub fn smooth(mut self) -> Self {
+        self.smooth = true;
         self
     }
 

@@ -50,7 +50,7 @@ impl Disc {
         }
         drawing.ring(centre, radius, Some(Fill { colour: DISC, opacity: 0.92 }), Stroke::straight(INK, 0.8));
         if let Some(outer) = frame.point(x + self.radius + self.margin, y).filter(|_| self.margin > 0.0) {
-            drawing.ring(centre, outer.0 - centre.0, None, Stroke::straight(INK, 0.7).dashed_if(true));
+            drawing.ring(centre, outer.0 - centre.0, None, Stroke::straight(INK, 0.7).finely_dashed_if(true));
         }
     }
 }
@@ -69,8 +69,8 @@ impl Contours {
             let lines: Vec<Vec<Point>> =
                 lines.map(|line| thin(&line.iter().map(on_page).collect::<Vec<_>>())).collect();
             let dashed = level < 0.0;
-            drawing.lines(lines.clone(), Stroke::curve(rim, 1.5).opacity(0.35));
-            drawing.lines(lines, Stroke::curve(colour, 0.7).opacity(0.9).dashed_if(dashed));
+            drawing.lines(lines.clone(), Stroke::curve(rim, 1.3).opacity(0.3));
+            drawing.lines(lines, Stroke::curve(colour, 0.65).opacity(0.8).finely_dashed_if(dashed));
         }
     }
 }

@@ -6,7 +6,7 @@ use super::resample::{Resampled, resample};
 use crate::run_2d::{FieldKind, Run2d};
 
 /// Levels at which the target is drawn as lines, as shares of its largest magnitude.
-const LEVELS: [f64; 3] = [0.25, 0.5, 0.75];
+const LEVELS: [f64; 2] = [0.3, 0.7];
 /// The tail of an agent shows this share of the run.
 const TAIL: f64 = 0.08;
 
@@ -79,6 +79,7 @@ impl<'a> Pictures<'a> {
             .extent([0.0, width], [0.0, height])
             .equal_aspect()
             .no_ticks()
+            .smooth()
             .colour_map(self.colours())
             .limits(self.limits[0], self.limits[1])
     }
