@@ -64,6 +64,11 @@ fn a_run_leaves_its_files_and_can_be_evaluated() {
     let plotted = cinoc(at, &["plot", "run", "--cases", "2", "--out", "pictures"]);
     assert!(plotted.status.success(), "{}", text(&plotted.stderr));
     assert!(at.join("pictures/report.md").exists());
+    let animated = cinoc(at, &["plot", "run", "--cases", "2", "--animate", "--out", "film"]);
+    assert_eq!(animated.status.code(), Some(2));
+    let message = text(&animated.stderr);
+    assert!(message.contains("animations are for 2D tasks; fkpp1d is on an interval"), "{message}");
+    assert!(!at.join("film").exists(), "a refused request leaves nothing behind");
 }
 
 #[test]

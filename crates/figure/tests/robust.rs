@@ -1,6 +1,6 @@
 //! Whatever the numbers are, a figure can be drawn, and nothing in it is "NaN" or "inf".
 
-use figure::{ColourMap, Figure, Lines, Map, Marker, Series};
+use figure::{ColourBar, ColourMap, Figure, Lines, Map, Marker, Series};
 use proptest::prelude::*;
 
 fn assert_sound(figure: &Figure) {
@@ -54,7 +54,13 @@ proptest! {
         let (xs, ys) = values.split_at(6);
         let map = |colours| {
             let map = Map::new(&values, 3, 4).colour_map(colours).colour_bar("z").equal_aspect();
-            map.path(xs, ys).points(xs, ys, marker)
+            let places: Vec<[f64; 2]> = xs.iter().zip(ys).map(|(&x, &y)| [x, y]).collect();
+            map.path(xs, ys)
+                .points(xs, ys, marker)
+                .contours(&values, 4, 3, &limits)
+                .disc(places[0], limits[0], limits[1])
+                .tail(&places)
+                .dots(&places, 2.0, Some(xs))
         };
         let figure = Figure::new(2, 3)
             .size(300.0, 200.0)
@@ -63,7 +69,10 @@ proptest! {
             .panel(0, 2, lines(xs, ys).x_limits(limits[0], limits[1]).y_limits(limits[2], limits[3]))
             .panel(1, 0, map(ColourMap::Sequential))
             .panel(1, 1, map(ColourMap::Diverging).limits(limits[0], limits[1]))
-            .panel(1, 2, map(ColourMap::Diverging).extent([limits[0], limits[1]], [limits[2], limits[3]]));
+            .panel(1, 2, map(ColourMap::Diverging).extent([limits[0], limits[1]], [limits[2], limits[3]]).no_ticks())
+            .colour_bar(1..2, ColourBar::new("z", ColourMap::Diverging, limits[0], limits[1]))
+            .progress(limits[2], "t");
         assert_sound(&figure);
+        assert_sound(&figure.fit_height());
     }
 }

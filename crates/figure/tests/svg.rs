@@ -1,6 +1,6 @@
 //! The SVG document: well formed, complete, and the same every time.
 
-use figure::{Colour, ColourMap, Figure, Legend, Lines, Map, Marker, Series};
+use figure::{Colour, ColourBar, ColourMap, Figure, Legend, Lines, Map, Marker, Series};
 use roxmltree::{Document, Node};
 
 fn texts<'a>(document: &'a Document) -> Vec<&'a str> {
@@ -84,6 +84,45 @@ fn a_map_is_one_image_with_its_overlays_on_top() {
     assert!(image < svg.find("<circle").unwrap());
     let with_bar = Figure::new(1, 1).panel(0, 0, map.colour_bar("z")).to_svg();
     assert_eq!(elements(&Document::parse(&with_bar).unwrap(), "image").count(), 2);
+}
+
+#[test]
+fn a_plane_has_its_discs_lines_and_dots() {
+    let cone: Vec<f64> = (0..400).map(|i| ((i % 20) as f64 - 9.5).hypot((i / 20) as f64 - 9.5)).collect();
+    let map = Map::new(&cone, 20, 20)
+        .equal_aspect()
+        .no_ticks()
+        .contours(&cone, 20, 20, &[3.0, 6.0, 99.0])
+        .disc([5.0, 5.0], 2.0, 1.0)
+        .tail(&[[1.0, 1.0], [2.0, 2.0], [3.0, 2.0]])
+        .dots(&[[3.0, 2.0], [f64::NAN, 1.0], [8.0, 8.0]], 2.0, Some(&[-1.0, 0.0, 1.0]));
+    let bar = ColourBar::new("distance", ColourMap::Sequential, 0.0, 14.0);
+    let figure = Figure::new(1, 2).panel(0, 0, map.clone()).panel(0, 1, map).colour_bar(0..1, bar);
+    let svg = figure.to_svg();
+    let document = Document::parse(&svg).unwrap();
+    let circles =
+        |fill| elements(&document, "circle").filter(|node| node.attribute("fill") == Some(fill)).count();
+    assert_eq!((circles("#ffffff"), circles("#000000")), (2, 2), "white and black dots");
+    assert_eq!(circles("none"), 2, "rings around the discs");
+    assert_eq!(elements(&document, "image").count(), 3, "two maps share a bar");
+    assert_eq!(texts(&document).iter().filter(|text| **text == "distance").count(), 1);
+    let numbers = texts(&document).len() - 1;
+    assert!((3..12).contains(&numbers), "only the bar has {numbers} numbers");
+}
+
+#[test]
+fn a_fitted_page_is_as_high_as_its_maps() {
+    let map = || Map::new(&[0.0; 20], 5, 4).extent([0.0, 1.0], [0.0, 1.25]).equal_aspect().no_ticks();
+    let figure = (0..3).fold(Figure::new(1, 3).size(600.0, 50.0), |figure, i| figure.panel(0, i, map()));
+    let svg = figure.fit_height().to_svg();
+    let document = Document::parse(&svg).unwrap();
+    let number = |node: Node, name| node.attribute(name).unwrap().parse::<f64>().unwrap();
+    let images: Vec<Node> = elements(&document, "image").collect();
+    for image in &images {
+        assert!((number(*image, "height") / number(*image, "width") - 1.25).abs() < 1e-3);
+    }
+    // borders of 8 and gutters of 12 leave 560 points to three maps
+    assert!((number(images[0], "width") - 560.0 / 3.0).abs() < 0.5, "{:?}", images[0]);
 }
 
 #[test]

@@ -45,7 +45,7 @@ impl Disc {
         let edge = frame.point(x + self.radius, y);
         let (Some(centre), Some(edge)) = (frame.point(x, y), edge) else { return };
         let radius = edge.0 - centre.0;
-        if !(radius > 0.0) {
+        if radius <= 0.0 {
             return;
         }
         drawing.ring(centre, radius, Some(Fill { colour: DISC, opacity: 0.92 }), Stroke::straight(INK, 0.8));
@@ -84,7 +84,7 @@ impl Tail {
             let ends = (frame.point(pair[0][0], pair[0][1]), frame.point(pair[1][0], pair[1][1]));
             let (Some(from), Some(to)) = ends else { continue };
             let youth = (i as f64 + 1.0) / count;
-            let stroke = Stroke::straight(colour, 0.4 + 0.9 * youth).opacity(0.05 + 0.65 * youth);
+            let stroke = Stroke::straight(colour, 0.5 + 0.9 * youth).opacity(0.1 + 0.75 * youth);
             drawing.line(from, to, stroke);
         }
     }
@@ -98,7 +98,7 @@ impl Dots {
                 Some(shades) => shade(shades[i]),
                 None => tones(map),
             };
-            drawing.circle(at, self.radius, colour, Some(Stroke::straight(rim, 0.3 * self.radius)));
+            drawing.circle(at, self.radius, colour, Some(Stroke::straight(rim, 0.25 * self.radius)));
         }
     }
 }

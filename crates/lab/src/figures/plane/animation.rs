@@ -10,7 +10,7 @@ use crate::figures::SaveError;
 use crate::run_2d::Run2d;
 
 /// Longer runs leave out states.
-const FRAMES: usize = 120;
+const FRAMES: usize = 100;
 /// Width of a frame in points.
 const WIDTH: f64 = 460.0;
 /// Pixels per point.
@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(shown(0), [0]);
         let long = shown(1000);
         assert_eq!((long.len(), long[0], long[FRAMES - 1]), (FRAMES, 0, 1000));
-        assert!(long.windows(2).all(|pair| (8..=9).contains(&(pair[1] - pair[0]))));
+        assert!(long.windows(2).all(|pair| (10..=11).contains(&(pair[1] - pair[0]))));
     }
 
     #[test]

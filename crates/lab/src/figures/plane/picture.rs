@@ -8,7 +8,7 @@ use crate::run_2d::{FieldKind, Run2d};
 /// Levels at which the target is drawn as lines, as shares of its largest magnitude.
 const LEVELS: [f64; 2] = [0.3, 0.7];
 /// The tail of an agent shows this share of the run.
-const TAIL: f64 = 0.08;
+const TAIL: f64 = 0.15;
 
 /// Draws states of a run, all with the same colours.
 pub(super) struct Pictures<'a> {
@@ -33,8 +33,8 @@ impl<'a> Pictures<'a> {
             FieldKind::Density => [0.0, high],
         };
         let loudest = run.u.iter().flatten().flatten().fold(0.0, |most: f64, u| most.max(u.abs()));
-        // a fifth of the distance between agents spread evenly, within what is visible and what is not clumsy
-        let radius = (0.2 * width / (run.agents().max(1) as f64).sqrt()).clamp(1.1, 0.018 * width + 0.6);
+        // a sixth of the distance between agents spread evenly, within what is visible and what is not clumsy
+        let radius = (0.16 * width / (run.agents().max(1) as f64).sqrt()).clamp(1.1, 0.014 * width + 0.5);
         let target = run.target.as_ref().map(|target| resample(target, run.n, run.periodic));
         Pictures { run, limits, target, loudest, radius }
     }
