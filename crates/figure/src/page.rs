@@ -23,6 +23,9 @@ const PROGRESS_GAP: f64 = 9.0;
 /// Height of a progress bar.
 const PROGRESS_HEIGHT: f64 = 2.4;
 
+/// A map longer or thinner than this does not decide how high a page is.
+const SANE_ASPECT: std::ops::RangeInclusive<f64> = 0.05..=20.0;
+
 impl Figure {
     pub(crate) fn drawing(&self) -> Drawing {
         let mut drawing = Drawing::default();
@@ -45,7 +48,8 @@ impl Figure {
             let places = self.places(&self.grid());
             let mut rows = vec![None; self.heights.len()];
             for (((row, _), panel), place) in self.panels.iter().zip(&places) {
-                let wanted = panel.aspect().map(|aspect| aspect * place.width);
+                let sane = panel.aspect().filter(|aspect| SANE_ASPECT.contains(aspect));
+                let wanted = sane.map(|aspect| aspect * place.width);
                 let (now, most): (f64, Option<f64>) = rows[*row].unwrap_or((place.height, None));
                 rows[*row] = Some((now, most.into_iter().chain(wanted).reduce(f64::max)));
             }
