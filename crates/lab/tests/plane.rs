@@ -112,9 +112,9 @@ fn x_is_to_the_right_and_y_up_and_panels_keep_their_shape() {
         let colour = ColourMap::Sequential.colour(t);
         [colour.red, colour.green, colour.blue]
     };
-    // the lowest density fills most of a panel: its bounding box in the first panel gives the panel
-    let dark: Vec<(usize, usize)> = (0..height * (width / 4))
-        .map(|i| (i % (width / 4), i / (width / 4)))
+    // the lowest density fills most of a panel: its bounding box in the first of three panels gives the panel
+    let dark: Vec<(usize, usize)> = (0..height * (width / 3))
+        .map(|i| (i % (width / 3), i / (width / 3)))
         .filter(|&(x, y)| y < height / 2 && pixels[y * width + x] == rgb(0.0))
         .collect();
     let (left, right) = (dark.iter().map(|p| p.0).min().unwrap(), dark.iter().map(|p| p.0).max().unwrap());
