@@ -11,7 +11,7 @@ impl<F: Fn(usize) -> Figure> Animation<F> {
         let mut bytes = Vec::new();
         let mut encoder = png::Encoder::new(&mut bytes, first.width, first.height);
         encoder.set_color(png::ColorType::Rgb);
-        // the highest compression takes three times as long for a tenth of the size
+        // with many frames, time matters more than the last bytes
         encoder.set_compression(png::Compression::Balanced);
         encoder.set_animated(count, 0)?;
         encoder.set_frame_delay(self.delay(0), 100)?;
