@@ -1,12 +1,20 @@
-//! Speed of two convolutions in a row, as policies use them, beside what the arithmetic units can do: `cargo run --release -p
+//! Speed of two convolutions in a row and of dense layers on patches of their results, as policies use them, beside what the arithmetic units can do: `cargo run --release -p
 //! cinoc-adjoint --example conv_speed [part of a name]`. One thread; the best of many runs.
 
 use adjoint::*;
 use std::time::Instant;
 
 enum Kind {
-    Patch { agents: usize },
+    Patch {
+        agents: usize,
+    },
     Field,
+    /// A dense layer with 32 outputs on patches of maps of `channels`.
+    Dense {
+        agents: usize,
+        patch: usize,
+        channels: usize,
+    },
 }
 use Kind::*;
 
@@ -18,7 +26,7 @@ struct Case {
     samples: usize,
 }
 
-const CASES: [Case; 14] = [
+const CASES: [Case; 18] = [
     Case { name: "heat2d 16 x 4", kind: Patch { agents: 16 }, n: (12, 12), outputs: [16, 32], samples: 4 },
     Case { name: "ks2d 100 x 1", kind: Patch { agents: 100 }, n: (12, 12), outputs: [16, 32], samples: 1 },
     Case { name: "ks2d 100 x 2", kind: Patch { agents: 100 }, n: (12, 12), outputs: [16, 32], samples: 2 },
@@ -32,6 +40,34 @@ const CASES: [Case; 14] = [
     Case { name: "ks2d field 4", kind: Field, n: (64, 64), outputs: [16, 32], samples: 4 },
     Case { name: "turb2d field 1", kind: Field, n: (64, 64), outputs: [32, 64], samples: 1 },
     Case { name: "turb2d field 4", kind: Field, n: (64, 64), outputs: [32, 64], samples: 4 },
+    Case {
+        name: "ks2d dense 100 x 1",
+        kind: Dense { agents: 100, patch: 12, channels: 32 },
+        n: (64, 64),
+        outputs: [0, 32],
+        samples: 1,
+    },
+    Case {
+        name: "ks2d dense 100 x 2",
+        kind: Dense { agents: 100, patch: 12, channels: 32 },
+        n: (64, 64),
+        outputs: [0, 32],
+        samples: 2,
+    },
+    Case {
+        name: "turb2d dense 64 x 1",
+        kind: Dense { agents: 64, patch: 20, channels: 64 },
+        n: (64, 64),
+        outputs: [0, 32],
+        samples: 1,
+    },
+    Case {
+        name: "turb2d dense 64 x 2",
+        kind: Dense { agents: 64, patch: 20, channels: 64 },
+        n: (64, 64),
+        outputs: [0, 32],
+        samples: 2,
+    },
     Case { name: "large field 1", kind: Field, n: (512, 512), outputs: [16, 32], samples: 1 },
 ];
 
@@ -41,14 +77,24 @@ fn trace(case: &Case) -> Trace {
     let mut y = match case.kind {
         Patch { agents } => t.state("x", nx * ny * 3, agents),
         Field => t.state("x", 3 * nx, ny),
+        Dense { channels, .. } => t.state("x", channels * nx, ny),
     };
     t.advance(y, y);
+    if let Dense { agents, patch, channels } = case.kind {
+        let (n, density) = ([nx, ny], [nx as f64, ny as f64]);
+        let lattice = PatchLattice { patch, n, density, periodic: true, sampling: Sampling::Cell };
+        let spots = (0..2 * agents).map(|k| (k as f64 * 0.618).fract()).collect();
+        let positions = t.constant(2, agents, spots).broadcast(Shape::per_sample(2, agents));
+        let w = t.param("w", patch * patch * channels, case.outputs[1]);
+        t.term("value", positions.patch_dense(y, w, lattice).sum());
+        return t.finish();
+    }
     let mut inputs = 3;
     for outputs in case.outputs {
         let (w, b) = (t.param("w", 9 * inputs, outputs), t.param("b", outputs, 1));
         y = match case.kind {
             Patch { .. } => y.conv_patch(case.n, w, b),
-            Field => y.conv_field(nx, w, b, true),
+            _ => y.conv_field(nx, w, b, true),
         };
         inputs = outputs;
     }

@@ -448,6 +448,15 @@ impl<'t> Var<'t> {
     pub fn patches(self, fields: Var<'t>, lattice: PatchLattice) -> Var<'t> {
         self.tracer.apply(Patches { lattice }, &[self, fields])
     }
+    /// A dense layer on what agents at positions `self` (`[2][agents]`) see of feature maps `[channels * nx][ny]`: `[outputs][agents]`. The weight is `[p * p * channels][outputs]`
+    /// with rows in (x, y, channel) order. No gradient flows to the positions.
+    pub fn patch_dense(self, features: Var<'t>, weight: Var<'t>, lattice: PatchLattice) -> Var<'t> {
+        self.tracer.apply(PatchDense { lattice }, &[self, features, weight])
+    }
+    /// Sum of the squares of everything agents at positions `self` see of feature maps: `[1][agents]`. No gradient flows to the positions.
+    pub fn patch_squares(self, features: Var<'t>, lattice: PatchLattice) -> Var<'t> {
+        self.tracer.apply(PatchSquares { lattice }, &[self, features])
+    }
     /// Gaussian bumps around positions `self` (`[1][agents]`), sampled on a grid: `[points][agents]`.
     pub fn gaussian(self, bump: Bump) -> Var<'t> {
         self.unary(Gaussian { bump })

@@ -41,7 +41,7 @@ pub(super) struct Factors<'a, T> {
     pub strides: Strides,
 }
 
-/// What becomes of a product: an optional bias is added, it is added to y or written, cut at zero if asked for.
+/// What becomes of a product: an optional bias is added; it is cut at zero and written, or added to y, or written.
 #[derive(Clone, Copy)]
 pub(super) struct Finish<'a, T> {
     pub bias: &'a [T],
@@ -128,12 +128,24 @@ fn tile<V: Vector, const R: usize, const C: usize, const PART: bool>(
             }
         }
     }
-    for r in 0..R {
-        for c in 0..C {
-            let to = y_at + (o + r) * y_stride + l + c * V::LANES;
-            let value = if finish.relu { sum[r][c].max(V::zero()) } else { sum[r][c] };
-            value.put_or_add(finish.accumulate, y, to, filled_lanes::<V, C, PART>(c, count));
-        }
+    // the choice outside the loops: they are unrolled only if they are short, and else the sums would go through memory
+    macro_rules! finish {
+        (|$value:ident, $to:ident, $n:ident| $result:expr) => {
+            for r in 0..R {
+                for c in 0..C {
+                    let $to = y_at + (o + r) * y_stride + l + c * V::LANES;
+                    let ($value, $n) = (sum[r][c], filled_lanes::<V, C, PART>(c, count));
+                    $result.put(y, $to, $n);
+                }
+            }
+        };
+    }
+    if finish.relu {
+        finish!(|value, to, n| value.max(V::zero()));
+    } else if finish.accumulate {
+        finish!(|value, to, n| V::get(y, to, n).add(value));
+    } else {
+        finish!(|value, to, n| value);
     }
 }
 
@@ -336,5 +348,16 @@ dispatched! {
             let (value, adjoint) = (V::get(y, l, n), V::get(dy, l, n));
             V::select_lt(V::zero(), value, adjoint, V::zero()).put(dy, l, n);
         });
+    }
+}
+
+dispatched! {
+    /// Copies `count` runs of `length` numbers, or adds them to what is there.
+    pub(super) fn copy_runs(count: usize, length: usize, from: &[T], stride: usize, accumulate: bool, to: &mut [T], to_stride: usize) {
+        for run in 0..count {
+            sweep!(V, length, |l, n| {
+                V::get(from, run * stride + l, n).put_or_add(accumulate, to, run * to_stride + l, n);
+            });
+        }
     }
 }

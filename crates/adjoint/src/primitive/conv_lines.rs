@@ -58,7 +58,16 @@ impl Lines {
     }
 
     /// Line `row` (-1 and n included) of `channels` channels into its place in the ring.
-    fn load<T: Real>(&self, from: &[T], map: Map, channels: usize, edge: Edge, row: isize, ring: &mut [T]) {
+    fn load<T: Real>(
+        &self,
+        isa: Isa,
+        from: &[T],
+        map: Map,
+        channels: usize,
+        edge: Edge,
+        row: isize,
+        ring: &mut [T],
+    ) {
         let nx = self.n[0] as isize;
         let source = match edge {
             Edge::Zero if row < 0 || row >= nx => return,
@@ -72,10 +81,7 @@ impl Lines {
             if map.point == point {
                 line[lead..][..lanes].copy_from_slice(&from[first..][..lanes]);
             } else {
-                for (iy, to) in line[lead..][..lanes].chunks_exact_mut(point).enumerate() {
-                    let from = &from[first + iy * map.point..][..point];
-                    to.iter_mut().zip(from).for_each(|(to, x)| *to = *x);
-                }
+                copy_runs(isa, self.n[1], point, &from[first..], map.point, false, &mut line[lead..], point);
             }
             let (below, above) = (lead - point, lead + lanes);
             match edge {
@@ -125,16 +131,10 @@ impl Lines {
     }
 
     /// A line of results from a buffer `[channels][lanes]` to its place, for results whose points are not contiguous.
-    fn spread<T: Real>(&self, buffer: &[T], map: Map, row: usize, accumulate: bool, to: &mut [T]) {
+    fn spread<T: Real>(&self, isa: Isa, buffer: &[T], map: Map, row: usize, accumulate: bool, to: &mut [T]) {
         for (channel, line) in buffer.chunks_exact(self.lanes()).enumerate() {
-            for (iy, from) in line.chunks_exact(self.point).enumerate() {
-                let to = &mut to[channel * map.channel + row * map.row + iy * map.point..][..self.point];
-                if accumulate {
-                    to.iter_mut().zip(from).for_each(|(to, x)| *to += *x);
-                } else {
-                    to.iter_mut().zip(from).for_each(|(to, x)| *to = *x);
-                }
-            }
+            let to = &mut to[channel * map.channel + row * map.row..];
+            copy_runs(isa, self.n[1], self.point, line, self.point, accumulate, to, map.point);
         }
     }
 
@@ -155,10 +155,10 @@ impl Lines {
         let edge = if self.edge == Edge::Wrap { Edge::Wrap } else { Edge::Zero };
         let direct = self.x.point == self.point;
         let (lead, lanes, nx) = (self.lead(), self.lanes(), self.n[0] as isize);
-        self.load(dy, self.y, self.outputs, edge, -1, ring);
-        self.load(dy, self.y, self.outputs, edge, 0, ring);
+        self.load(isa, dy, self.y, self.outputs, edge, -1, ring);
+        self.load(isa, dy, self.y, self.outputs, edge, 0, ring);
         for row in 0..nx {
-            self.load(dy, self.y, self.outputs, edge, row + 1, ring);
+            self.load(isa, dy, self.y, self.outputs, edge, row + 1, ring);
             let factors = Factors {
                 panels,
                 inputs: self.outputs,
@@ -189,7 +189,7 @@ impl Lines {
                 }
             }
             if !direct {
-                self.spread(buffer, self.x, row as usize, dx.accumulate, &mut dx.data);
+                self.spread(isa, buffer, self.x, row as usize, dx.accumulate, &mut dx.data);
             }
         }
     }
@@ -207,12 +207,12 @@ impl Lines {
         let (ring, dyt) = scratch.split_at_mut(SIDE * self.inputs * self.width());
         let filled = filled(self.outputs);
         let dyt = &mut dyt[..self.lanes() * filled];
-        self.load(x, self.x, self.inputs, self.edge, -1, ring);
-        self.load(x, self.x, self.inputs, self.edge, 0, ring);
+        self.load(isa, x, self.x, self.inputs, self.edge, -1, ring);
+        self.load(isa, x, self.x, self.inputs, self.edge, 0, ring);
         // contiguous lanes at a time
         let run = if self.y.point == self.point { self.lanes() } else { self.point };
         for row in 0..self.n[0] {
-            self.load(x, self.x, self.inputs, self.edge, row as isize + 1, ring);
+            self.load(isa, x, self.x, self.inputs, self.edge, row as isize + 1, ring);
             for (k, dyt) in dyt.chunks_exact_mut(run * filled).enumerate() {
                 transpose(
                     isa,
@@ -256,10 +256,10 @@ impl<T: Real> Kernel<T> for Lines {
         pack(isa, x[1], self.inputs, self.outputs, false, panels);
         let from = self.lead() - self.point;
         let finish = Finish { bias: x[2], accumulate: false, relu: true };
-        self.load(x[0], self.x, self.inputs, self.edge, -1, ring);
-        self.load(x[0], self.x, self.inputs, self.edge, 0, ring);
+        self.load(isa, x[0], self.x, self.inputs, self.edge, -1, ring);
+        self.load(isa, x[0], self.x, self.inputs, self.edge, 0, ring);
         for row in 0..self.n[0] {
-            self.load(x[0], self.x, self.inputs, self.edge, row as isize + 1, ring);
+            self.load(isa, x[0], self.x, self.inputs, self.edge, row as isize + 1, ring);
             let taps = self.taps(self.edge, row as isize);
             let site = self.site(self.inputs, row as isize, taps, 0..3, from..from + self.lanes());
             let factors = Factors {
@@ -273,7 +273,7 @@ impl<T: Real> Kernel<T> for Lines {
                 product(isa, factors, finish, &site, y, row * self.y.row, self.y.channel);
             } else {
                 product(isa, factors, finish, &site, buffer, 0, self.lanes());
-                self.spread(buffer, self.y, row, false, y);
+                self.spread(isa, buffer, self.y, row, false, y);
             }
         }
     }
