@@ -126,7 +126,7 @@ mod simd;
 mod trace;
 
 pub use peak::peak_flops;
-pub use primitive::{Bump, Lattice, PatchLattice, Sampling, Sparse, Tridiagonal};
+pub use primitive::{Axis, Bump, Lattice, PatchLattice, Sampling, Sparse, Tridiagonal};
 pub use program::{Gradient, Outcome, Program, Run, Session, Threads};
 pub use replay::Strategy;
 pub use simd::{Isa, Real};

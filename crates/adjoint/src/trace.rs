@@ -383,6 +383,26 @@ impl<'t> Var<'t> {
         self.unary(Symbol { values: symbol.to_vec() })
     }
 
+    /// A constant matrix along each axis of a field: `[x.inputs * y.inputs][cols]` to `[x.outputs * y.outputs][cols]`, the second
+    /// axis running fastest.
+    pub fn separable(self, x: &Axis, y: &Axis) -> Var<'t> {
+        self.unary(Separable { axes: [x.clone(), y.clone()], transposed: false })
+    }
+    /// The transpose of [`Var::separable`].
+    pub fn separable_transposed(self, x: &Axis, y: &Axis) -> Var<'t> {
+        self.unary(Separable { axes: [x.clone(), y.clone()], transposed: true })
+    }
+    /// `a self² + b self other + c other²`, element by element.
+    pub fn quadratic(self, other: Var<'t>, [a, b, c]: [f64; 3]) -> Var<'t> {
+        self.tracer.apply(Quadratic { a, b, c }, &[self, other])
+    }
+    /// `sum of table * value` over up to six values of one shape, with a number per row in every table.
+    pub fn combination(terms: &[(&[f64], Var<'t>)]) -> Var<'t> {
+        let values: Vec<Var<'t>> = terms.iter().map(|t| t.1).collect();
+        let tables = terms.iter().map(|t| t.0.to_vec()).collect();
+        values[0].tracer.apply(Combination { tables }, &values)
+    }
+
     /// Sum of all numbers of a sample.
     pub fn sum(self) -> Var<'t> {
         self.unary(Reduce::Sum)

@@ -6,6 +6,7 @@
 mod advect;
 mod binary;
 mod broadcast;
+mod combination;
 mod contract;
 mod conv;
 mod conv_field;
@@ -22,9 +23,11 @@ mod patch_dense;
 mod patch_squares;
 mod patches;
 mod peak;
+mod quadratic;
 mod reduce;
 mod rows;
 mod samples;
+mod separable;
 mod softnorm;
 mod solve;
 mod transpose;
@@ -33,6 +36,7 @@ mod window;
 pub(crate) use advect::Advect;
 pub(crate) use binary::Binary;
 pub(crate) use broadcast::Broadcast;
+pub(crate) use combination::Combination;
 pub(crate) use contract::Contract;
 pub(crate) use conv_field::ConvField;
 pub(crate) use conv_patch::ConvPatch;
@@ -47,8 +51,10 @@ pub(crate) use patch_dense::PatchDense;
 pub(crate) use patch_squares::PatchSquares;
 pub(crate) use patches::Patches;
 pub(crate) use peak::PeakOne;
+pub(crate) use quadratic::Quadratic;
 pub(crate) use reduce::Reduce;
 pub(crate) use rows::{Slice, Stack};
+pub(crate) use separable::Separable;
 pub(crate) use softnorm::SoftNormTanh;
 pub(crate) use solve::Solve;
 pub(crate) use transpose::Transpose;
@@ -57,6 +63,7 @@ pub(crate) use window::Window;
 pub use gaussian::Bump;
 pub use linear::Sparse;
 pub use patches::PatchLattice;
+pub use separable::Axis;
 pub use solve::Tridiagonal;
 pub use window::{Lattice, Sampling};
 
@@ -64,7 +71,7 @@ use crate::simd::{Isa, Real};
 use crate::trace::Shape;
 
 /// Most inputs a primitive takes.
-pub(crate) const MAX_INPUTS: usize = 4;
+pub(crate) const MAX_INPUTS: usize = 6;
 
 /// The shapes a kernel is built for.
 pub struct Io {

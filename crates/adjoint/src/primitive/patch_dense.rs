@@ -204,7 +204,7 @@ impl<T: Real> Kernel<T> for Layer {
     }
 
     fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut [T]) {
-        let [positions, features, weight, _] = x;
+        let [positions, features, weight, ..] = x;
         let Parts { maps, points, by_lane, .. } = self.cut(scratch);
         self.load(isa, features, maps, points);
         by_lane.fill(T::default());
@@ -219,7 +219,7 @@ impl<T: Real> Kernel<T> for Layer {
     }
 
     fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], scratch: &mut [T]) {
-        let [positions, features, weight, _] = seen.x;
+        let [positions, features, weight, ..] = seen.x;
         let Parts { maps, points, turned, by_lane, weights } = self.cut(scratch);
         let line = self.line();
         if dx[0].wanted() {

@@ -43,16 +43,7 @@ pub trait Vector: Copy {
     fn reciprocal(self) -> Self {
         Self::of(1.0).div(self)
     }
-    /// Numbers from the places `at`, one per lane.
-    #[inline(always)]
-    fn gather(from: &[Self::Real], at: &[u32; 16]) -> Self {
-        let mut lanes = [Self::Real::default(); 16];
-        for i in 0..Self::LANES {
-            lanes[i] = from[at[i] as usize];
-        }
-        Self::load(&lanes, 0)
-    }
-    /// `S` numbers from memory, repeated to fill the lanes; S divides their number.
+    /// `S` numbers from memory, again and again until the vector is full; S divides the lanes.
     #[inline(always)]
     fn repeat<const S: usize>(from: &[Self::Real], at: usize) -> Self {
         if S == 1 {
@@ -61,6 +52,15 @@ pub trait Vector: Copy {
         let mut lanes = [Self::Real::default(); 16];
         for i in 0..Self::LANES {
             lanes[i] = from[at + i % S];
+        }
+        Self::load(&lanes, 0)
+    }
+    /// Numbers from the places `at`, one per lane.
+    #[inline(always)]
+    fn gather(from: &[Self::Real], at: &[u32; 16]) -> Self {
+        let mut lanes = [Self::Real::default(); 16];
+        for i in 0..Self::LANES {
+            lanes[i] = from[at[i] as usize];
         }
         Self::load(&lanes, 0)
     }

@@ -181,7 +181,22 @@ avx!(F32x16, __m512, f32, 16, 8, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_
 });
 avx!(F64x8, __m512d, f64, 8, 8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_fmadd_pd, _mm512_fnmadd_pd, _mm512_sqrt_pd,
     { add = _mm512_add_pd, sub = _mm512_sub_pd, mul = _mm512_mul_pd, div = _mm512_div_pd, min = _mm512_min_pd, max = _mm512_max_pd },
-    (512 _mm512_maskz_loadu_pd _mm512_mask_storeu_pd _mm512_scalef_pd _mm512_roundscale_pd _mm512_cmp_pd_mask _mm512_mask_blend_pd _mm512_abs_pd _mm512_reduce_add_pd), {});
+    (512 _mm512_maskz_loadu_pd _mm512_mask_storeu_pd _mm512_scalef_pd _mm512_roundscale_pd _mm512_cmp_pd_mask _mm512_mask_blend_pd _mm512_abs_pd _mm512_reduce_add_pd), {
+    #[inline(always)]
+    fn repeat<const S: usize>(from: &[f64], at: usize) -> Self {
+        debug_assert!(at + S <= from.len());
+        unsafe {
+            let from = from.as_ptr().add(at);
+            Self(match S {
+                1 => _mm512_set1_pd(*from),
+                2 => _mm512_broadcast_f64x2(_mm_loadu_pd(from)),
+                4 => _mm512_broadcast_f64x4(_mm256_loadu_pd(from)),
+                8 => _mm512_loadu_pd(from),
+                _ => unreachable!("does not divide the lanes"),
+            })
+        }
+    }
+});
 avx!(F32x8, __m256, f32, 8, 4, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_fmadd_ps, _mm256_fnmadd_ps, _mm256_sqrt_ps,
     { add = _mm256_add_ps, sub = _mm256_sub_ps, mul = _mm256_mul_ps, div = _mm256_div_ps, min = _mm256_min_ps, max = _mm256_max_ps },
     (256 _mm256_round_ps _mm256_cmp_ps _mm256_blendv_ps _mm256_andnot_ps _mm256_castps_si256 _mm256_castsi256_ps _mm256_slli_epi32 23 127 _mm256_set1_ps),
@@ -203,7 +218,21 @@ avx!(F32x8, __m256, f32, 8, 4, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps
 });
 avx!(F64x4, __m256d, f64, 4, 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_fmadd_pd, _mm256_fnmadd_pd, _mm256_sqrt_pd,
     { add = _mm256_add_pd, sub = _mm256_sub_pd, mul = _mm256_mul_pd, div = _mm256_div_pd, min = _mm256_min_pd, max = _mm256_max_pd },
-    (256 _mm256_round_pd _mm256_cmp_pd _mm256_blendv_pd _mm256_andnot_pd _mm256_castpd_si256 _mm256_castsi256_pd _mm256_slli_epi64 52 1023 _mm256_set1_pd), {});
+    (256 _mm256_round_pd _mm256_cmp_pd _mm256_blendv_pd _mm256_andnot_pd _mm256_castpd_si256 _mm256_castsi256_pd _mm256_slli_epi64 52 1023 _mm256_set1_pd), {
+    #[inline(always)]
+    fn repeat<const S: usize>(from: &[f64], at: usize) -> Self {
+        debug_assert!(at + S <= from.len());
+        unsafe {
+            let from = from.as_ptr().add(at);
+            Self(match S {
+                1 => _mm256_set1_pd(*from),
+                2 => _mm256_broadcast_pd(&*from.cast()),
+                4 => _mm256_loadu_pd(from),
+                _ => unreachable!("does not divide the lanes"),
+            })
+        }
+    }
+});
 
 /// A 16 x 16 block: pairs of rows are interleaved, then pairs of pairs, then quarters of registers.
 #[inline(always)]

@@ -1,0 +1,85 @@
+//! `y = sum over i of t_i x_i` with a constant number per row in every table `t_i`: the stages of an integrator whose linear
+//! part is diagonal, one pass over memory each.
+//!
+//! Tables are laid out like the values, one number per lane, so that few samples still fill a vector.
+
+use super::*;
+use crate::simd::{Vector, dispatched, sweep};
+
+pub(crate) struct Combination {
+    pub tables: Vec<Vec<f64>>,
+}
+
+impl Primitive for Combination {
+    fn output(&self, inputs: &[Shape]) -> Shape {
+        assert!(inputs.len() <= MAX_INPUTS, "at most {MAX_INPUTS} values");
+        for (shape, table) in inputs.iter().zip(&self.tables) {
+            assert_eq!(*shape, inputs[0], "values of one shape");
+            assert_eq!(table.len(), shape.rows, "a number per row");
+        }
+        inputs[0]
+    }
+    fn reverse_reads(&self, _: usize) -> Reads {
+        Reads::default()
+    }
+    fn flops(&self, io: &Io) -> f64 {
+        2.0 * (self.tables.len() * io.output.len(io.samples)) as f64
+    }
+    both_precisions!(|self, io| {
+        let lanes = io.output_lanes();
+        let spread = |t: &Vec<f64>| t.iter().flat_map(|&v| std::iter::repeat_n(T::of(v), lanes)).collect();
+        Tables::<T> { tables: self.tables.iter().map(spread).collect() }
+    });
+}
+
+struct Tables<T> {
+    tables: Vec<Vec<T>>,
+}
+
+impl<T: Real> Kernel<T> for Tables<T> {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut [T]) {
+        combine(isa, &self.tables, &x, y);
+    }
+    fn reverse(&self, isa: Isa, _: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut [T]) {
+        for (table, dx) in self.tables.iter().zip(dx) {
+            if dx.wanted() {
+                spread(isa, table, dy, dx.accumulate, &mut dx.data);
+            }
+        }
+    }
+}
+
+/// `sum of t_i x_i` for N values.
+#[inline(always)]
+fn sum<V: Vector, const N: usize>(t: &[Vec<V::Real>], x: &[&[V::Real]; MAX_INPUTS], y: &mut [V::Real]) {
+    let t: [&[V::Real]; N] = std::array::from_fn(|k| &t[k][..]);
+    sweep!(V, y.len(), |i, n| {
+        let mut sum = V::get(t[0], i, n).mul(V::get(x[0], i, n));
+        for k in 1..N {
+            sum = V::get(t[k], i, n).fma(V::get(x[k], i, n), sum);
+        }
+        sum.put(y, i, n);
+    });
+}
+
+dispatched! {
+    fn combine(tables: &[Vec<T>], x: &[&[T]; MAX_INPUTS], y: &mut [T]) {
+        match tables.len() {
+            1 => sum::<V, 1>(tables, x, y),
+            2 => sum::<V, 2>(tables, x, y),
+            3 => sum::<V, 3>(tables, x, y),
+            4 => sum::<V, 4>(tables, x, y),
+            5 => sum::<V, 5>(tables, x, y),
+            _ => sum::<V, 6>(tables, x, y),
+        }
+    }
+}
+
+dispatched! {
+    /// `to (+)= t dy`.
+    fn spread(t: &[T], dy: &[T], accumulate: bool, to: &mut [T]) {
+        sweep!(V, to.len(), |i, n| {
+            V::get(t, i, n).mul(V::get(dy, i, n)).put_or_add(accumulate, to, i, n);
+        });
+    }
+}
