@@ -1,46 +1,82 @@
 //! What agents do to the field: `f(x) = sum_i u_i b(x, xi_i)` with the Gaussian `b = exp(-|x - xi|^2 / (2 sigma^2))`.
 //!
-//! The kernel has height 1 (`normalization = "peak"`) or unit integral (`"mass"`); on a periodic domain the distance is that to
-//! the nearest image. The forcing is the plain sum over agents, never divided by their number.
+//! The kernel has height 1 (`normalization = "peak"`; on the grid, for vorticity) or unit integral (`"mass"`); on a periodic domain
+//! the distance is that to the nearest image. The forcing is the plain sum over agents, never divided by their number. In 2D the
+//! kernel is a product of one factor per axis. Agents that stir give the field a velocity instead, `q = gain sum_i v_i b(x, xi_i)`.
 //!
-//! Differentiated in `u` and `xi`. The kernel stands at the positions before the move.
+//! Differentiated in `u`, `v` and `xi`. The kernel stands at the positions before the move.
 
-use crate::config::{Config, Normalization};
+use crate::config::{Config, Equation, Normalization};
 use crate::physics;
+use crate::policy::Action;
 use adjoint::{Bump, Var};
 use pde::Dynamics;
 use std::f64::consts::TAU;
 
 /// The actuators of a task.
 pub struct Actuation {
-    bump: Bump,
+    /// One factor of the kernel per axis.
+    bumps: Vec<Bump>,
+    /// Whether the largest value on the grid is what counts as the peak.
+    peak_on_grid: bool,
+    /// Velocity of the field per velocity of an agent, where agents stir.
+    gain: Option<f64>,
     mobile: bool,
 }
 
 impl Actuation {
     /// The actuators that `config.actuation` describes.
     pub fn new(config: &Config) -> Actuation {
-        let (x, sigma) = (physics::grid(config).x, config.actuation.sigma);
-        let height = match config.actuation.normalization {
+        let actuation = &config.actuation;
+        let height = match actuation.normalization {
             Normalization::Peak => 1.0,
-            Normalization::Mass => 1.0 / (TAU.sqrt() * sigma),
+            Normalization::Mass => 1.0 / (TAU.sqrt() * actuation.sigma),
         };
-        let bump = Bump { points: x.points(), sigma, period: x.period(), height };
-        Actuation { bump, mobile: config.mobile() }
-    }
-
-    /// The forcing field `[n][1]` of agents at `xi` with intensities `u`, both `[1][agents]`.
-    pub fn forcing<'t>(&self, xi: Var<'t>, u: Var<'t>) -> Var<'t> {
-        xi.gaussian(self.bump.clone()).contract(u)
-    }
-
-    /// What that forcing adds to one time step. Both ways of writing it are equal; for agents that stay where they are,
-    /// the response to each of them is the same in every step.
-    pub fn response<'t>(&self, dynamics: &dyn Dynamics, xi: Var<'t>, u: Var<'t>) -> Var<'t> {
-        if self.mobile {
-            dynamics.response(self.forcing(xi, u))
-        } else {
-            dynamics.response(xi.gaussian(self.bump.clone())).contract(u)
+        let bump = |axis: &pde::Axis| Bump {
+            points: axis.points(),
+            sigma: actuation.sigma,
+            period: axis.period(),
+            height,
+        };
+        Actuation {
+            bumps: physics::axes(config).iter().map(bump).collect(),
+            peak_on_grid: config.equation() == Equation::Vorticity
+                && actuation.normalization == Normalization::Peak,
+            gain: actuation.gain,
+            mobile: config.mobile(),
         }
+    }
+
+    /// What agents at `xi` (`[dims][agents]`) do to the field: a forcing field, or the two components of a velocity, one above the other.
+    pub fn forcing<'t>(&self, xi: Var<'t>, action: Action<'t>) -> Var<'t> {
+        let kernels = self.kernels(xi);
+        let splat = |weight: Var<'t>| match kernels[..] {
+            [x] => x.contract(weight),
+            [x, y] => (x * weight).outer(y),
+            _ => unreachable!("domains have one or two axes"),
+        };
+        match (self.gain, action.v, action.u) {
+            (Some(gain), Some(v), _) => gain * splat(v.slice(0..1)).stack(splat(v.slice(1..2))),
+            (_, _, Some(u)) => splat(u),
+            _ => unreachable!("agents act by intensity or by stirring"),
+        }
+    }
+
+    /// What that forcing adds to one time step. In 1D the response to every agent that stays where it is is the same in every
+    /// step: it is worked out before the intensities come in.
+    pub fn response<'t>(&self, dynamics: &dyn Dynamics, xi: Var<'t>, action: Action<'t>) -> Var<'t> {
+        match (self.bumps.len(), self.mobile, action.u) {
+            (1, false, Some(u)) => dynamics.response(self.kernels(xi)[0]).contract(u),
+            _ => dynamics.response(self.forcing(xi, action)),
+        }
+    }
+
+    /// The factors of the kernel, `[points][agents]` per axis.
+    fn kernels<'t>(&self, xi: Var<'t>) -> Vec<Var<'t>> {
+        let kernel = |(axis, bump): (usize, &Bump)| {
+            let kernel = xi.slice(axis..axis + 1).gaussian(bump.clone());
+            if self.peak_on_grid { kernel.peak_one() } else { kernel }
+        };
+        self.bumps.iter().enumerate().map(kernel).collect()
     }
 }

@@ -1,20 +1,42 @@
 //! Where agents start, for any number of them.
 
-use crate::config::Config;
+use crate::config::{Config, Equation};
+use crate::obstacles::Discs;
 
-/// Share of the domain that mobile agents spread over: `linspace(0.2, 0.8)`.
-const SPREAD: (f64, f64) = (0.2, 0.8);
+/// Where mobile agents start, as shares of an axis: from the first to the second of them.
+fn spread(config: &Config) -> Vec<(f64, f64)> {
+    match config.equation() {
+        Equation::Density => vec![(0.15, 0.85), (0.12, 0.8)],
+        _ => vec![(0.2, 0.8); config.equation().dims()],
+    }
+}
 
-/// Start positions of the agents: mobile ones equally spaced from 20 % to 80 % of the domain (one agent: in the middle), static ones
-/// at the centres of equal parts, `(j + 1/2) L / M`.
+/// Start positions of the agents, `[dims][agents]`.
+///
+/// 1D: mobile agents stand equally spaced from 20 % to 80 % of the domain (one agent: in the middle), static ones at the centres of equal
+/// parts, `(j + 1/2) L / M`. 2D: the first M points of such a lattice with `ceil(sqrt M)` points per side, x slowest; out of
+/// the margins of discs.
 pub fn start_positions(config: &Config) -> Vec<f64> {
-    let (m, length) = (config.agents, config.grid.length);
-    let share = |j: usize| match (config.mobile(), m) {
-        (false, _) => (j as f64 + 0.5) / m as f64,
-        (true, 1) => 0.5 * (SPREAD.0 + SPREAD.1),
-        (true, _) => SPREAD.0 + j as f64 / (m - 1) as f64 * (SPREAD.1 - SPREAD.0),
+    let (axes, m) = (config.axes(), config.agents);
+    let side = if axes.len() == 1 { m } else { m.isqrt() + usize::from(m.isqrt().pow(2) < m) };
+    let along = |axis: usize, j: usize| {
+        let (low, high) = spread(config)[axis];
+        axes[axis].length
+            * match (config.mobile(), side) {
+                (false, _) => (j as f64 + 0.5) / side as f64,
+                (true, 1) => 0.5 * (low + high),
+                (true, _) => low + j as f64 / (side - 1) as f64 * (high - low),
+            }
     };
-    (0..m).map(|j| share(j) * length).collect()
+    if axes.len() == 1 {
+        return (0..m).map(|j| along(0, j)).collect();
+    }
+    let discs = Discs::of(config);
+    let positions: Vec<[f64; 2]> = (0..m)
+        .map(|j| [along(0, j / side), along(1, j % side)])
+        .map(|position| discs.as_ref().map_or(position, |discs| discs.clear_of_margins(position)))
+        .collect();
+    (0..2).flat_map(|axis| positions.iter().map(move |position| position[axis])).collect()
 }
 
 #[cfg(test)]
@@ -43,5 +65,14 @@ mod tests {
     fn static_agents_stand_in_the_middle_of_equal_parts() {
         assert_near(&positions("ks1d", 2), &[5.5, 16.5]);
         assert_near(&positions("ks1d", 1), &[11.0]);
+    }
+
+    #[test]
+    fn lattices_fill_column_after_column() {
+        assert_near(&positions("heat2d", 4), &[0.2, 0.2, 0.8, 0.8, 0.2, 0.8, 0.2, 0.8]);
+        assert_near(&positions("heat2d", 3), &[0.2, 0.2, 0.8, 0.2, 0.8, 0.2]);
+        assert_near(&positions("turb2d", 4), &[0.25, 0.25, 0.75, 0.75, 0.25, 0.75, 0.25, 0.75]);
+        assert_near(&positions("density2d", 4), &[0.15, 0.15, 0.85, 0.85, 0.15, 1.0, 0.15, 1.0]);
+        assert_near(&positions("density2d", 1), &[0.5, 0.575]);
     }
 }

@@ -5,85 +5,98 @@
 
 use crate::actuation::Actuation;
 use crate::config::Config;
-use crate::observation::Observation;
-use crate::policy::Policy;
-use adjoint::{Program, Real, Session, Trace, Tracer, Var};
+use crate::policy::{Policy, Sight};
+use adjoint::{Program, Real, Session, Trace, Tracer};
 
-/// Traces a decision: sequences `z` and `xi`, fixed `target`, records `u` and, where agents move, `v`.
+/// Traces a decision: sequences `z` and `xi`, fixed `target`, records `u`, where agents have intensities, and `v`, where they move.
 pub fn trace(config: &Config) -> Trace {
     let tracer = Tracer::new();
-    let (observation, inputs) = (Observation::new(config), Inputs::declare(&tracer, config));
-    let policy = Policy::declare(&tracer, config, &observation);
-    let action = policy.act(observation.windows(inputs.error, inputs.xi), inputs.xi);
-    tracer.record("u", action.u);
+    let sight = sight(&tracer, config);
+    let action = Policy::declare(&tracer, config).act(sight);
+    action.u.into_iter().for_each(|u| tracer.record("u", u));
     action.v.into_iter().for_each(|v| tracer.record("v", v));
     tracer.finish()
 }
 
-/// Traces what lies between field and action, for checks: records `observation` (`[2 P][agents]`), `raw` (`[actions][agents]`) and
-/// `forcing` (`[n][1]`).
+/// Traces what lies between field and action, for checks: records `observation`, the trunk's `features` and `raw` (`[..][agents]` each)
+/// and `forcing`, a field or, of a flow, its two components with the drift.
 pub fn inspection_trace(config: &Config) -> Trace {
     let tracer = Tracer::new();
-    let (observation, inputs) = (Observation::new(config), Inputs::declare(&tracer, config));
-    let policy = Policy::declare(&tracer, config, &observation);
-    let windows = observation.windows(inputs.error, inputs.xi);
-    tracer.record("observation", windows.linear(observation.resampling()));
-    tracer.record("raw", policy.raw(windows, inputs.xi));
-    let forcing = Actuation::new(config).forcing(inputs.xi, policy.act(windows, inputs.xi).u);
-    tracer.record("forcing", forcing);
+    let sight = sight(&tracer, config);
+    let policy = Policy::declare(&tracer, config);
+    tracer.record("observation", policy.observation(sight));
+    tracer.record("features", policy.features(sight));
+    tracer.record("raw", policy.raw(sight));
+    let forcing = Actuation::new(config).forcing(sight.xi, policy.act(sight));
+    tracer.record(
+        "forcing",
+        match config.physics.drift {
+            Some(drift) => {
+                let rows = forcing.rows() / 2;
+                forcing.slice(0..rows).stack(forcing.slice(rows..2 * rows) + drift)
+            }
+            None => forcing,
+        },
+    );
     tracer.finish()
 }
 
-struct Inputs<'t> {
-    error: Var<'t>,
-    xi: Var<'t>,
-}
-
-impl<'t> Inputs<'t> {
-    fn declare(tracer: &'t Tracer, config: &Config) -> Inputs<'t> {
-        let z = tracer.sequence("z", config.grid.n, 1);
-        let xi = tracer.sequence("xi", 1, config.agents);
-        Inputs { error: z - tracer.fixed("target", config.grid.n, 1), xi }
+fn sight<'t>(tracer: &'t Tracer, config: &Config) -> Sight<'t> {
+    let (rows, cols) = config.shape();
+    Sight {
+        z: tracer.sequence("z", rows, cols),
+        xi: tracer.sequence("xi", config.equation().dims(), config.agents),
+        target: tracer.fixed("target", rows, cols),
     }
 }
 
 /// A policy ready to be given parameters.
 pub struct Decision<T: Real> {
     program: Program<T>,
-    mobile: bool,
+    records: Records,
+}
+
+/// Which records hold the intensities and the velocities.
+#[derive(Clone, Copy)]
+struct Records {
+    u: Option<usize>,
+    v: Option<usize>,
 }
 
 impl<T: Real> Decision<T> {
     /// For `config.agents` agents.
     pub fn new(config: &Config) -> Decision<T> {
-        Decision { program: Program::new(&trace(config), 1), mobile: config.mobile() }
+        let trace = trace(config);
+        let place = |name| trace.records().position(|(known, _)| known == name);
+        Decision { records: Records { u: place("u"), v: place("v") }, program: Program::new(&trace, 1) }
     }
 
     /// A controller with these parameters, towards this target. What depends on them only is worked out here.
     pub fn controller(&self, params: &[T], target: &[T]) -> Controller<'_, T> {
-        Controller { session: Session::new(&self.program, params, &[target], &[]), mobile: self.mobile }
+        Controller { session: Session::new(&self.program, params, &[target], &[]), records: self.records }
     }
 }
 
 /// A policy at work: a field and positions in, actions out.
 pub struct Controller<'p, T: Real> {
     session: Session<'p, T>,
-    mobile: bool,
+    records: Records,
 }
 
 /// What the agents are told.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decided<'a, T> {
-    /// Intensities.
-    pub u: &'a [T],
-    /// Velocities, where agents move.
+    /// Intensities, where agents have any.
+    pub u: Option<&'a [T]>,
+    /// Velocities, where agents move: all first components, then all second ones.
     pub v: Option<&'a [T]>,
 }
 
 impl<T: Real> Controller<'_, T> {
-    /// Actions for the field `z` and agents at `xi`.
+    /// Actions for the field `z` and agents at `xi` (all first coordinates, then all second ones).
     pub fn decide(&mut self, z: &[T], xi: &[T]) -> Decided<'_, T> {
         self.session.step(&[z, xi]);
-        Decided { u: self.session.record(0), v: self.mobile.then(|| self.session.record(1)) }
+        let record = |place: Option<usize>| place.map(|place| self.session.record(place));
+        Decided { u: record(self.records.u), v: record(self.records.v) }
     }
 }

@@ -47,10 +47,15 @@ impl Disturbance {
         };
         match input {
             "sensor_noise" => {
-                normals(&mut rng(Purpose::TrainingSensors, Purpose::HeldOutSensors), steps * config.grid.n)
+                normals(&mut rng(Purpose::TrainingSensors, Purpose::HeldOutSensors), steps * config.points())
             }
             "actuator_noise" => {
-                normals(&mut rng(Purpose::TrainingActuators, Purpose::HeldOutActuators), steps * agents)
+                // one per intensity, or per component of the velocity where agents have none
+                let noisy = if config.actuation.u_max.is_some() { 1 } else { config.equation().dims() };
+                normals(
+                    &mut rng(Purpose::TrainingActuators, Purpose::HeldOutActuators),
+                    steps * noisy * agents,
+                )
             }
             "alive" => {
                 let failures = (config.failure.share * agents as f64).round() as usize;

@@ -5,24 +5,36 @@
 //! | `track` | mean of `(z - z*)^2` | mean |
 //! | `effort_u`, `effort_v` | mean of `u^2`, of `v^2` | mean |
 //! | `bound` | mean of `relu(margin - xi)^2 + relu(xi - (L - margin))^2` | mean |
-//! | `coll` | mean over all M x M pairs, i != j, of `relu(radius - |xi_i - xi_j|)^2` | mean |
-//! | `accel` | mean of `(v_t - v_{t-1})^2` | mean over all but the first |
+//! | `coll` | mean over all M x M pairs, i != j, of `relu(radius - d)^2`, densities `exp(-d / radius)`, `d = |xi_i - xi_j|` | mean |
+//! | `accel`, `smooth` | mean of `|v_t - v_{t-1}|^2` | mean over all but the first |
 //! | `terminal` | mean of `(z - z*)^2` | the last only |
 //! | `total_forcing` | `(sum_i u_i)^2` | mean |
+//! | `obstacle` | mean over agents and discs of `relu(margin + r - |xi - c|)^2` | mean |
+//! | `moment`, `moment_end` | `|mu - mu*| + |s - s*| / 2` of centroid and spread | mean, the last only |
+//! | `mass` | `((m - m_0) / m_0)^2` | mean |
 //!
-//! Fields and positions are those after the step, actions those that led there. A term of weight 0 is not computed.
+//! Fields and positions are those after the step, actions those that led there. Means over agents, sums over the components of a
+//! vector. A term of weight 0 is not computed.
 
-use crate::config::{Config, Loss};
+use crate::config::{Config, Equation, Loss};
+use crate::moments::{Coordinates, Moments};
+use crate::obstacles::Discs;
 use adjoint::{Sparse, Var};
 
 /// One control step, as the terms see it.
 pub struct Step<'t> {
+    /// Field after the step.
+    pub z: Var<'t>,
+    /// What it should be.
+    pub target: Var<'t>,
+    /// Field before the first step, where a term asks for it.
+    pub start: Option<Var<'t>>,
     /// Mean of `(z - z*)²` after the step.
     pub error: Var<'t>,
     /// Positions after the step.
     pub xi: Var<'t>,
-    /// Intensities.
-    pub u: Var<'t>,
+    /// Intensities, where agents have any.
+    pub u: Option<Var<'t>>,
     /// Velocities, where agents move.
     pub v: Option<Var<'t>>,
     /// Velocities of the step before.
@@ -60,20 +72,20 @@ pub struct Term {
     value: for<'t> fn(&Config, &Step<'t>) -> Var<'t>,
 }
 
-const TERMS: [Term; 8] = [
+const TERMS: [Term; 13] = [
     Term { name: "track", over: Over::All, weight: |loss| Some(loss.track), value: mean_square_error },
-    Term { name: "effort_u", over: Over::All, weight: |loss| Some(loss.effort_u), value: effort_u },
+    Term { name: "effort_u", over: Over::All, weight: |loss| loss.effort_u, value: effort_u },
     Term { name: "effort_v", over: Over::All, weight: |loss| loss.effort_v, value: effort_v },
     Term { name: "bound", over: Over::All, weight: |loss| loss.bound, value: bound },
     Term { name: "coll", over: Over::All, weight: |loss| loss.coll, value: coll },
     Term { name: "accel", over: Over::AllButFirst, weight: |loss| loss.accel, value: accel },
     Term { name: "terminal", over: Over::Last, weight: |loss| Some(loss.terminal), value: mean_square_error },
-    Term {
-        name: "total_forcing",
-        over: Over::All,
-        weight: |loss| Some(loss.total_forcing),
-        value: total_forcing,
-    },
+    Term { name: "total_forcing", over: Over::All, weight: |loss| loss.total_forcing, value: total_forcing },
+    Term { name: "obstacle", over: Over::All, weight: |loss| loss.obstacle, value: obstacle },
+    Term { name: "moment", over: Over::All, weight: |loss| loss.moment, value: moment },
+    Term { name: "moment_end", over: Over::Last, weight: |loss| loss.moment_end, value: moment },
+    Term { name: "mass", over: Over::All, weight: |loss| loss.mass, value: mass },
+    Term { name: "smooth", over: Over::AllButFirst, weight: |loss| loss.smooth, value: accel },
 ];
 
 /// The terms with a weight above 0.
@@ -83,7 +95,12 @@ pub fn active(config: &Config) -> impl Iterator<Item = &'static Term> {
 
 /// Whether the objective looks at the velocities of the step before.
 pub fn needs_previous_velocity(config: &Config) -> bool {
-    config.loss.accel.is_some_and(|weight| weight > 0.0)
+    active(config).any(|term| matches!(term.name, "accel" | "smooth"))
+}
+
+/// Whether the objective looks at the field before the first step.
+pub fn needs_start(config: &Config) -> bool {
+    active(config).any(|term| term.name == "mass")
 }
 
 impl Term {
@@ -103,22 +120,32 @@ impl Term {
     }
 }
 
+/// Mean over columns of the squared length of a column.
+fn mean_square_length(vectors: Var<'_>) -> Var<'_> {
+    vectors.rows() as f64 * vectors.mean_square()
+}
+
 fn mean_square_error<'t>(_: &Config, step: &Step<'t>) -> Var<'t> {
     step.error
 }
 
 fn effort_u<'t>(_: &Config, step: &Step<'t>) -> Var<'t> {
-    step.u.mean_square()
+    step.u.expect("agents with intensities").mean_square()
 }
 
 fn effort_v<'t>(_: &Config, step: &Step<'t>) -> Var<'t> {
-    step.v.expect("agents that move").mean_square()
+    mean_square_length(step.v.expect("agents that move"))
 }
 
 fn bound<'t>(config: &Config, step: &Step<'t>) -> Var<'t> {
     let margin = config.safety.as_ref().expect("distances that mobile agents keep").margin;
-    let (low, high) = (margin, config.grid.length - margin);
-    (low - step.xi).relu().mean_square() + (step.xi - high).relu().mean_square()
+    let beyond = |(axis, length): (usize, f64)| {
+        let (low, high) = (margin, length - margin);
+        let xi = step.xi.slice(axis..axis + 1);
+        (low - xi).relu().mean_square() + (xi - high).relu().mean_square()
+    };
+    let lengths = config.axes().into_iter().map(|axis| axis.length);
+    lengths.enumerate().map(beyond).reduce(|a, b| a + b).expect("an axis")
 }
 
 fn coll<'t>(config: &Config, step: &Step<'t>) -> Var<'t> {
@@ -131,18 +158,52 @@ fn coll<'t>(config: &Config, step: &Step<'t>) -> Var<'t> {
     let pairs: Vec<_> = (0..m).flat_map(|j| (0..j).map(move |i| pair(i, j))).collect();
     // each pair stands for two of the M x M
     let share = 2.0 * pairs.len() as f64 / (m * m) as f64;
-    let distance = step.xi.reshape(m, 1).linear(&Sparse::from_rows(m, pairs)).abs();
-    (radius - distance).relu().mean_square() * share
+    let distance = distances(step.xi, &Sparse::from_rows(m, pairs));
+    share
+        * match config.equation() {
+            Equation::Density => (distance * (-1.0 / radius)).exp().mean(),
+            _ => (radius - distance).relu().mean_square(),
+        }
+}
+
+/// Lengths of the differences that a matrix takes between positions.
+fn distances<'t>(xi: Var<'t>, differences: &Sparse) -> Var<'t> {
+    match xi.rows() {
+        1 => xi.reshape(xi.cols(), 1).linear(differences).abs(),
+        _ => xi.linear_cols(differences).length(),
+    }
 }
 
 fn accel<'t>(_: &Config, step: &Step<'t>) -> Var<'t> {
     let (v, previous) =
         (step.v.expect("agents that move"), step.previous_v.expect("velocities that are carried"));
-    (v - previous).mean_square()
+    mean_square_length(v - previous)
 }
 
 fn total_forcing<'t>(_: &Config, step: &Step<'t>) -> Var<'t> {
-    step.u.sum().square()
+    step.u.expect("agents with intensities").sum().square()
+}
+
+fn obstacle<'t>(config: &Config, step: &Step<'t>) -> Var<'t> {
+    Discs::of(config).expect("discs").penalty(step.xi)
+}
+
+fn moments<'t>(config: &Config, density: Var<'t>) -> Moments<'t> {
+    Coordinates::new(config, density).moments(density)
+}
+
+fn moment<'t>(config: &Config, step: &Step<'t>) -> Var<'t> {
+    moment_distance(config, step.z, step.target)
+}
+
+/// How far centroid and spread of two densities are apart.
+pub fn moment_distance<'t>(config: &Config, z: Var<'t>, target: Var<'t>) -> Var<'t> {
+    moments(config, z).distance(moments(config, target))
+}
+
+fn mass<'t>(_: &Config, step: &Step<'t>) -> Var<'t> {
+    let (now, first) = (step.z.sum(), step.start.expect("the first field").sum());
+    ((now - first) / first).square()
 }
 
 #[cfg(test)]

@@ -62,7 +62,13 @@ impl<T: Real> ClosedLoop<T> {
             weight: term.weight(config),
             over_time: term.time_weights(steps),
         });
-        ClosedLoop::build(config, &closed_loop::trace(config, dynamics), chunk, terms.collect())
+        ClosedLoop::build(config, &closed_loop::trace(config, dynamics, true), chunk, terms.collect())
+    }
+
+    /// The loop without its loss: to see what a policy does, at a cost that grows with the agents and not with their pairs.
+    pub fn observed(config: &Config, chunk: usize) -> ClosedLoop<T> {
+        let trace = closed_loop::trace(config, physics::dynamics(config).as_ref(), false);
+        ClosedLoop::build(config, &trace, chunk, Vec::new())
     }
 
     /// The physics alone: no agents, no parameters, no loss. Records `z` and `error`.
@@ -102,7 +108,7 @@ impl<T: Real> ClosedLoop<T> {
     /// # Panics
     /// If the cases live on another grid or have another number of agents.
     pub fn batch(&self, cases: &Cases, which: &[usize], disturbance: Disturbance) -> Batch<T> {
-        assert_eq!(cases.n, self.config.grid.n, "cases on a grid of {} points", cases.n);
+        assert_eq!(cases.n, self.config.points(), "cases on a grid of {} points", cases.n);
         let per_case = |input: &Input, value: &dyn Fn(usize, usize) -> Vec<f64>| {
             let size = input.shape.size();
             let mut data = Vec::with_capacity(which.len() * size);
@@ -114,7 +120,7 @@ impl<T: Real> ClosedLoop<T> {
         let start = start_positions(&self.config);
         let given = |input: &Input| {
             per_case(input, &|_, case| match input.name.as_str() {
-                "z" => cases.z0(case).to_vec(),
+                "z" | "start" => cases.z0(case).to_vec(),
                 "target" => cases.zt(case).to_vec(),
                 "xi" => cases.xi0(case).map_or_else(|| start.clone(), <[f64]>::to_vec),
                 "previous_v" => vec![0.0; input.shape.size()],
@@ -162,11 +168,17 @@ impl<T: Real> ClosedLoop<T> {
     }
 
     /// Of a gradient, the part with respect to an initial value or fixed input, `[samples][size]`: `z`, `xi`, `target`.
-    pub fn input_gradient<'g>(&self, gradient: &'g Gradient<T>, name: &str) -> Option<&'g [T]> {
-        let find = |inputs: &[Input], values: &'g [Vec<T>]| {
-            inputs.iter().position(|input| input.name == name).map(|index| values[index].as_slice())
+    pub fn input_gradient(&self, gradient: &Gradient<T>, name: &str) -> Option<Vec<T>> {
+        let find = |name: &str| {
+            let states = self.states.iter().zip(&gradient.states);
+            let fixed = self.fixed.iter().zip(&gradient.fixed);
+            states.chain(fixed).find(|(input, _)| input.name == name).map(|(_, values)| values)
         };
-        find(&self.states, &gradient.states).or_else(|| find(&self.fixed, &gradient.fixed))
+        let mut values = find(name)?.clone();
+        if let Some(start) = find("start").filter(|_| name == "z") {
+            values.iter_mut().zip(start).for_each(|(value, start)| *value += *start);
+        }
+        Some(values)
     }
 
     fn run<'a>(&self, params: &'a [T], batch: &'a Batch<T>, weights: Vec<Vec<f64>>) -> Run<'a, T> {

@@ -62,12 +62,22 @@ impl<'a> Evaluated<'a> {
 
     /// Mean over the agents of the magnitude of an action, `u` or `v`, of a case, `[T]`. `None` if agents have no such action.
     pub fn mean_magnitude(&self, action: &str, case: usize) -> Option<Vec<f64>> {
-        let agents = self.config.agents;
-        let mean = |actions: &[f64]| actions.iter().map(|action| action.abs()).sum::<f64>() / agents as f64;
-        Some(self.record(Control::On, action, case)?.chunks_exact(agents).map(mean).collect())
+        let (agents, actions) = (self.config.agents, self.actions(action, case)?);
+        let components = actions.len() / (agents * self.steps());
+        let magnitude = |step: &[f64], agent: usize| {
+            (0..components).map(|k| step[k * agents + agent].powi(2)).sum::<f64>().sqrt()
+        };
+        let mean =
+            |step: &[f64]| (0..agents).map(|agent| magnitude(step, agent)).sum::<f64>() / agents as f64;
+        Some(actions.chunks_exact(components * agents).map(mean).collect())
     }
 
-    /// Positions of the agents in a case, `[T + 1][agents]`.
+    /// An action, `u` or `v`, of a case, `[T][components][agents]`. `None` if agents have no such action.
+    pub fn actions(&self, action: &str, case: usize) -> Option<Vec<f64>> {
+        self.record(Control::On, action, case)
+    }
+
+    /// Positions of the agents in a case, `[T + 1][dims][agents]`.
     pub fn agents(&self, case: usize) -> Vec<f64> {
         let mut xi = self.cases.xi0(case).map_or_else(|| start_positions(self.config), <[f64]>::to_vec);
         xi.extend(self.record(Control::On, "xi", case).expect("a loop with agents records where they are"));

@@ -6,6 +6,9 @@
 use thiserror::Error;
 
 use crate::Evaluated;
+use crate::evaluated::Control;
+use control::config::Equation;
+use control::obstacles::Discs;
 
 /// The task is on an interval.
 #[derive(Debug, Error)]
@@ -76,10 +79,43 @@ pub fn positions(record: &[f64]) -> Vec<[f64; 2]> {
     x.iter().zip(y).map(|(&x, &y)| [x, y]).collect()
 }
 
+fn discs_of(discs: &Discs) -> Vec<Disc> {
+    let disc = |&centre| Disc { centre, radius: discs.radius, margin: discs.margin };
+    discs.centres.iter().map(disc).collect()
+}
+
 impl Run2d {
     /// A case of an evaluation, where its task is on a rectangle.
-    pub fn of_case(evaluated: &Evaluated, _case: usize) -> Result<Run2d, NotInThePlane> {
-        Err(NotInThePlane { task: evaluated.config.task.clone() }) // so far, all tasks are on an interval
+    pub fn of_case(evaluated: &Evaluated, case: usize) -> Result<Run2d, NotInThePlane> {
+        let (config, cases) = (evaluated.config, evaluated.cases);
+        let [x, y]: [_; 2] =
+            config.axes().try_into().map_err(|_| NotInThePlane { task: config.task.clone() })?;
+        let (equation, agents) = (config.equation(), config.agents);
+        let (field, metric) = match equation {
+            Equation::Vorticity => ("w", "mean w²"),
+            _ if !equation.tracks() => ("z", "mean z²"),
+            _ => ("z", "mean (z − z*)²"),
+        };
+        let states = |control: Control| {
+            evaluated.field(control, case).chunks_exact(cases.n).map(<[f64]>::to_vec).collect::<Vec<_>>()
+        };
+        Ok(Run2d {
+            n: [x.n, y.n],
+            lengths: [x.length, y.length],
+            periodic: x.periodic(),
+            kind: if equation == Equation::Density { FieldKind::Density } else { FieldKind::Signed },
+            field: field.into(),
+            metric: metric.into(),
+            times: evaluated.times(),
+            uncontrolled: states(Control::Off),
+            controlled: states(Control::On),
+            target: equation.tracks().then(|| cases.zt(case).to_vec()),
+            positions: evaluated.agents(case).chunks_exact(2 * agents).map(positions).collect(),
+            u: evaluated.actions("u", case).map(|u| u.chunks_exact(agents).map(<[f64]>::to_vec).collect()),
+            obstacles: Discs::of(config).map_or_else(Vec::new, |discs| discs_of(&discs)),
+            error_uncontrolled: evaluated.error(Control::Off, case),
+            error_controlled: evaluated.error(Control::On, case),
+        })
     }
 
     /// Control steps.

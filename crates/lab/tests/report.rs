@@ -31,7 +31,7 @@ impl Small {
         let params: Vec<f32> = params.iter().map(|&p| p as f32).collect();
         let cases = Cases::draw(&config, 1, Pool::HeldOut, 2, &Threads::new(1), &|_, _| {});
         let rollouts = roll_out(&config, &params, &cases, 1).unwrap();
-        let evaluation = evaluate(&config, &rollouts);
+        let evaluation = evaluate(&config, &cases, &rollouts);
         Small { policy: PolicyFile { config, params }, cases, rollouts, evaluation }
     }
 
@@ -146,7 +146,7 @@ fn other_circumstances_than_in_training_are_told() {
     let Small { policy, cases, .. } = &Small::new("fkpp1d");
     let config = &policy.config.with_sets(&["agents=5".to_string()]).unwrap();
     let rollouts = &roll_out(config, &policy.params, cases, 1).unwrap();
-    let evaluation = &evaluate(config, rollouts);
+    let evaluation = &evaluate(config, cases, rollouts);
     let folder = tempfile::tempdir().unwrap();
     let report =
         Report { policy, config, evaluation, rollouts, cases, cases_label: "2 cases", metrics: None };

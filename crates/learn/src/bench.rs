@@ -9,10 +9,12 @@ use control::{Cases, ClosedLoop, Config, Decision, Disturbance, Pool, agents::st
 use serde::Serialize;
 
 use crate::optimiser::{Adam, clip_global_norm};
-use crate::train::{CHUNK, cast, strategy};
+use crate::train::{cast, chunk, strategy};
 
-/// Decisions timed for the percentiles.
+/// Most decisions timed for the percentiles, least of them, and seconds after which no more are begun.
 const DECISIONS: usize = 2000;
+const FEWEST_DECISIONS: usize = 50;
+const DECISION_SECONDS: f64 = 3.0;
 
 /// Timings; the JSON is a stable interface.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -55,7 +57,7 @@ pub fn bench<T: Real>(config: &Config, threads: usize, repeat: usize) -> Bench {
     let params = initial_params(config, &mut stream(0, Purpose::Parameters, 0));
     let typed: Vec<T> = params.iter().map(|&p| T::of(p)).collect();
 
-    let closed_loop = ClosedLoop::<T>::new(config, CHUNK);
+    let closed_loop = ClosedLoop::<T>::new(config, chunk(config));
     let all: Vec<usize> = (0..cases.count).collect();
     let batch = closed_loop.batch(&cases, &all, Disturbance::training(0, 0, cases.count));
     let strategy = strategy(&closed_loop, threads);
@@ -109,15 +111,16 @@ fn decision_times<T: Real>(config: &Config, params: &[T], cases: &Cases) -> [f64
     let (z, target, xi) = (typed(cases.z0(0)), typed(cases.zt(0)), typed(&start_positions(config)));
     let decision = Decision::<T>::new(config);
     let mut controller = decision.controller(params, &target);
-    let mut times: Vec<f64> = (0..DECISIONS)
-        .map(|_| {
-            let start = Instant::now();
-            std::hint::black_box(controller.decide(&z, &xi));
-            start.elapsed().as_secs_f64() * 1e6
-        })
-        .collect();
+    let (begin, mut times) = (Instant::now(), Vec::new());
+    while times.len() < FEWEST_DECISIONS
+        || (times.len() < DECISIONS && begin.elapsed().as_secs_f64() < DECISION_SECONDS)
+    {
+        let start = Instant::now();
+        std::hint::black_box(controller.decide(&z, &xi));
+        times.push(start.elapsed().as_secs_f64() * 1e6);
+    }
     times.sort_by(f64::total_cmp);
-    [times[DECISIONS / 2], times[DECISIONS * 99 / 100]]
+    [times[times.len() / 2], times[times.len() * 99 / 100]]
 }
 
 /// Highest resident memory of this process so far.

@@ -1,5 +1,5 @@
-//! Cases that users bring: a safetensors file with `z0` and, where the task has a target, `zt` (`[cases][grid]`, f32 or f64),
-//! optionally `xi0` (`[cases][agents]`).
+//! Cases that users bring: a safetensors file with `z0` and, where the task has a target, `zt` (`[cases][n]` or `[cases][n_x][n_y]`, f32 or
+//! f64), optionally `xi0` (`[cases][agents]` or `[cases][agents][2]`).
 
 use std::path::Path;
 
@@ -16,15 +16,15 @@ pub fn read_cases(path: &Path, config: &Config) -> Result<Cases, PolicyError> {
 
 fn parse(file: &Tensors, config: &Config) -> Result<Cases, String> {
     file.check_finite().map_err(|error| error.to_string().replace("; the run that wrote it diverged", ""))?;
-    let n = config.grid.n;
-    let z0 = matrix(file, "z0", n, "grid points")?;
+    let extents: Vec<usize> = config.axes().iter().map(|axis| axis.n).collect();
+    let n = config.points();
+    let z0 = stack(file, "z0", &extents, "grid points")?;
     let count = z0.len() / n;
     if count == 0 {
         return Err("tensor \"z0\" holds no case".to_string());
     }
-    let has_target = config.data.length_target.is_some();
-    let zt = match (file.tensors.contains_key("zt"), has_target) {
-        (true, _) => matrix(file, "zt", n, "grid points")?,
+    let zt = match (file.tensors.contains_key("zt"), config.equation().tracks()) {
+        (true, _) => stack(file, "zt", &extents, "grid points")?,
         (false, false) => vec![0.0; count * n],
         (false, true) => return Err(format!("no tensor \"zt\": {} needs a target per case", config.task)),
     };
@@ -36,26 +36,43 @@ fn parse(file: &Tensors, config: &Config) -> Result<Cases, String> {
 }
 
 fn positions(file: &Tensors, config: &Config, count: usize) -> Result<Vec<f64>, String> {
-    let xi0 = matrix(file, "xi0", config.agents, "agents")?;
-    if xi0.len() != count * config.agents {
-        return Err(format!("{count} cases in \"z0\" but {} in \"xi0\"", xi0.len() / config.agents));
+    let (agents, axes) = (config.agents, config.axes());
+    let dims = axes.len();
+    let xi0 = if dims == 1 {
+        stack(file, "xi0", &[agents], "agents")?
+    } else {
+        stack(file, "xi0", &[agents, dims], "agents with their coordinates")?
+    };
+    if xi0.len() != count * agents * dims {
+        return Err(format!("{count} cases in \"z0\" but {} in \"xi0\"", xi0.len() / (agents * dims)));
     }
-    if let Some(index) = xi0.iter().position(|xi| !(0.0..=config.grid.length).contains(xi)) {
-        return Err(format!(
-            "\"xi0\" is {} at index {index}, must lie in [0, {}]",
-            xi0[index], config.grid.length
-        ));
+    let outside = |(index, xi): (usize, &f64)| !(0.0..=axes[index % dims].length).contains(xi);
+    if let Some(index) = xi0.iter().enumerate().position(outside) {
+        let length = axes[index % dims].length;
+        return Err(format!("\"xi0\" is {} at index {index}, must lie in [0, {length}]", xi0[index]));
     }
-    Ok(xi0)
+    Ok(by_axis(&xi0, agents, dims))
 }
 
-/// A tensor `[rows][width]` in double precision.
-fn matrix(file: &Tensors, name: &str, width: usize, what: &str) -> Result<Vec<f64>, String> {
+/// From vectors agent by agent, as files hold them, to axis by axis, as loops do: `[..][agents][dims]` to `[..][dims][agents]`.
+pub(crate) fn by_axis(values: &[f64], agents: usize, dims: usize) -> Vec<f64> {
+    let turned = |one: &[f64]| {
+        let all = (0..dims).flat_map(|axis| (0..agents).map(move |agent| (agent, axis)));
+        all.map(|(agent, axis)| one[agent * dims + axis]).collect::<Vec<_>>()
+    };
+    values.chunks_exact(agents * dims).flat_map(turned).collect()
+}
+
+/// A tensor `[cases][extents...]` in double precision.
+fn stack(file: &Tensors, name: &str, extents: &[usize], what: &str) -> Result<Vec<f64>, String> {
     let tensor = file.tensor(name).map_err(|error| error.to_string())?;
-    if tensor.shape.len() != 2 || tensor.shape[1] != width {
+    if tensor.shape.get(1..) != Some(extents) {
+        let extents: Vec<String> = extents.iter().map(usize::to_string).collect();
         return Err(format!(
-            "tensor {name:?} has shape {:?}, must be [cases, {width}]: {width} {what}",
-            tensor.shape
+            "tensor {name:?} has shape {:?}, must be [cases, {}]: {} {what}",
+            tensor.shape,
+            extents.join(", "),
+            extents.join(" x ")
         ));
     }
     match &tensor.data {
@@ -100,5 +117,17 @@ mod tests {
         assert!(error(&[], &|file| file.insert("zt", &[1, 100], vec![0.0f32; 100])).contains("1 in \"zt\""));
         assert!(error(&[], &|file| file.insert("xi0", &[2, 8], vec![2.0f32; 16])).contains("[0, 1]"));
         assert!(error(&[], &|file| file.insert("z0", &[2, 100], vec![0u8; 200])).contains("must be F32"));
+    }
+
+    #[test]
+    fn files_of_2d_tasks_hold_vectors_agent_by_agent() {
+        let config = Config::preset("heat2d").unwrap().with_sets(&["agents=2".to_string()]).unwrap();
+        let mut file = Tensors::default();
+        file.insert("z0", &[1, 32, 32], vec![0.5f32; 1024]);
+        file.insert("zt", &[1, 32, 32], vec![0.5f32; 1024]);
+        file.insert("xi0", &[1, 2, 2], vec![0.1f64, 0.2, 0.3, 0.4]);
+        assert_eq!(parse(&file, &config).unwrap().xi0(0).unwrap(), [0.1, 0.3, 0.2, 0.4]);
+        file.insert("z0", &[1, 1024], vec![0.5f32; 1024]);
+        assert!(parse(&file, &config).unwrap_err().contains("[cases, 32, 32]"));
     }
 }

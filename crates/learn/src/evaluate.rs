@@ -3,11 +3,12 @@
 use std::time::Instant;
 
 use adjoint::Threads;
+use control::obstacles::Discs;
 use control::{Cases, ClosedLoop, Config, Disturbance, Trajectories};
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::train::CHUNK;
+use crate::train::chunk;
 
 /// Mean and standard deviation over cases.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -34,8 +35,16 @@ pub struct Metric {
     /// At the last control step.
     #[serde(rename = "final")]
     pub last: Spread,
+    /// Half-way: after T/2 control steps.
+    pub half: Spread,
     /// Mean over all control steps.
     pub time_mean: Spread,
+    /// Of densities: distance of centroid and spread from the target's, at the last control step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moment: Option<Spread>,
+    /// Of densities: relative change of the mass over the rollout.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mass_change: Option<Spread>,
 }
 
 /// What the agents spent.
@@ -45,6 +54,18 @@ pub struct Effort {
     pub mean_u2: f64,
     /// Sum over agents of `u²`, mean over control steps and cases.
     pub sum_u2: f64,
+    /// Mean of `|v|²` over agents, control steps and cases, where agents move.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean_v2: Option<f64>,
+}
+
+/// How often agents were where they must not be: shares of all agents, control steps and cases.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Violations {
+    /// Inside a disc.
+    pub disc: f64,
+    /// Inside a disc or its margin.
+    pub margin: f64,
 }
 
 /// Result of an evaluation; its JSON is a stable interface.
@@ -62,6 +83,9 @@ pub struct Evaluation {
     pub uncontrolled: Metric,
     /// What the agents spent.
     pub effort: Effort,
+    /// How often agents entered obstacles, where there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub violations: Option<Violations>,
     /// Wall time of both rollouts of all cases.
     pub seconds: f64,
 }
@@ -104,32 +128,73 @@ pub fn roll_out(
             None => Ok(trajectories),
         }
     };
-    let chunk = CHUNK.min(cases.count);
-    let controlled = run(ClosedLoop::new(config, chunk), params)?;
+    let chunk = chunk(config).min(cases.count);
+    let controlled = run(ClosedLoop::observed(config, chunk), params)?;
     let uncontrolled = run(ClosedLoop::uncontrolled(config, chunk), &[])?;
     Ok(Rollouts { controlled, uncontrolled, seconds: start.elapsed().as_secs_f64() })
 }
 
 /// Summary of rollouts.
-pub fn evaluate(config: &Config, rollouts: &Rollouts) -> Evaluation {
-    let u = rollouts.controlled.record("u").expect("agents act");
-    let mean_u2 = u.iter().map(|&u| f64::from(u).powi(2)).sum::<f64>() / u.len() as f64;
+pub fn evaluate(config: &Config, cases: &Cases, rollouts: &Rollouts) -> Evaluation {
+    let mean_square = |name: &str| {
+        let values = rollouts.controlled.record(name)?;
+        Some(values.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>() / values.len() as f64)
+    };
+    let mean_u2 = mean_square("u").unwrap_or(0.0);
     Evaluation {
         task: config.task.clone(),
         agents: config.agents,
         cases: rollouts.controlled.samples,
-        controlled: metric(&rollouts.controlled),
-        uncontrolled: metric(&rollouts.uncontrolled),
-        effort: Effort { mean_u2, sum_u2: mean_u2 * config.agents as f64 },
+        controlled: metric(cases, &rollouts.controlled),
+        uncontrolled: metric(cases, &rollouts.uncontrolled),
+        effort: Effort {
+            mean_u2,
+            sum_u2: mean_u2 * config.agents as f64,
+            mean_v2: mean_square("v").map(|mean| mean * config.equation().dims() as f64),
+        },
+        violations: Discs::of(config).map(|discs| violations(&discs, config, &rollouts.controlled)),
         seconds: rollouts.seconds,
     }
 }
 
-fn metric(trajectories: &Trajectories<f32>) -> Metric {
+fn metric(cases: &Cases, trajectories: &Trajectories<f32>) -> Metric {
     let errors: Vec<Vec<f64>> = (0..trajectories.samples).map(|case| trajectories.error(case)).collect();
-    let last: Vec<f64> = errors.iter().map(|e| *e.last().expect("at least one step")).collect();
-    let time_mean: Vec<f64> = errors.iter().map(|e| e.iter().sum::<f64>() / e.len() as f64).collect();
-    Metric { last: Spread::of(&last), time_mean: Spread::of(&time_mean) }
+    let spread = |of: &dyn Fn(&[f64]) -> f64| Spread::of(&errors.iter().map(|e| of(e)).collect::<Vec<_>>());
+    let moments = trajectories.record("moment");
+    let last_moments = |all: &[f32]| {
+        let last = all.chunks_exact(trajectories.steps).map(|moments| moments[trajectories.steps - 1]);
+        Spread::of(&last.map(f64::from).collect::<Vec<_>>())
+    };
+    Metric {
+        last: spread(&|e| e[e.len() - 1]),
+        half: spread(&|e| e[(e.len() / 2).max(1) - 1]),
+        time_mean: spread(&|e| e.iter().sum::<f64>() / e.len() as f64),
+        moment: moments.map(last_moments),
+        mass_change: moments.map(|_| mass_change(cases, trajectories)),
+    }
+}
+
+fn mass_change(cases: &Cases, trajectories: &Trajectories<f32>) -> Spread {
+    let z = trajectories.record("z").expect("every loop records its field");
+    let change = |case: usize| {
+        let (first, end) = (cases.z0(case).iter().sum::<f64>(), (case + 1) * trajectories.steps * cases.n);
+        z[end - cases.n..end].iter().map(|&z| f64::from(z)).sum::<f64>() / first - 1.0
+    };
+    Spread::of(&(0..trajectories.samples).map(change).collect::<Vec<_>>())
+}
+
+fn violations(discs: &Discs, config: &Config, trajectories: &Trajectories<f32>) -> Violations {
+    let xi = trajectories.record("xi").expect("a loop with agents records where they are");
+    let agents = config.agents;
+    let (mut disc, mut margin, all) = (0, 0, xi.len() / 2);
+    for step in xi.chunks_exact(2 * agents) {
+        for agent in 0..agents {
+            let inside = discs.inside([f64::from(step[agent]), f64::from(step[agents + agent])]);
+            disc += usize::from(inside.0);
+            margin += usize::from(inside.1);
+        }
+    }
+    Violations { disc: disc as f64 / all as f64, margin: margin as f64 / all as f64 }
 }
 
 #[cfg(test)]

@@ -140,24 +140,23 @@ impl Problem {
             .expect("positions away from cell edges")
     }
 
-    /// The task's start positions, scattered; the last two of each case stand close together, the first near an end.
+    /// The task's start positions, scattered; the last two of each case stand close together, the first near an end of every axis.
     fn positions(&self, attempt: u64) -> Vec<f64> {
         let config = self.closed_loop.config();
-        let (m, length) = (config.agents, config.grid.length);
+        let m = config.agents;
         let mut rng = random::stream(SEED, Purpose::Checks, attempt);
         let mut all = Vec::new();
         for _ in 0..BATCH {
-            let scatter = normals(&mut rng, m);
-            let mut xi: Vec<f64> = start_positions(config)
-                .iter()
-                .zip(scatter)
-                .map(|(xi, noise)| (xi + 0.03 * length * noise).clamp(0.001 * length, 0.999 * length))
-                .collect();
-            xi[0] = xi[0].min(0.0133 * length);
-            if m > 2 {
-                xi[m - 1] = (xi[m - 2] + 0.0117 * length).min(0.999 * length);
+            for (start, axis) in start_positions(config).chunks_exact(m).zip(config.axes()) {
+                let (length, scatter) = (axis.length, normals(&mut rng, m));
+                let moved = start.iter().zip(scatter).map(|(xi, noise)| xi + 0.03 * length * noise);
+                let mut xi: Vec<f64> = moved.map(|xi| xi.clamp(0.001 * length, 0.999 * length)).collect();
+                xi[0] = xi[0].min(0.0133 * length);
+                if m > 2 {
+                    xi[m - 1] = (xi[m - 2] + 0.0117 * length).min(0.999 * length);
+                }
+                all.extend(xi);
             }
-            all.extend(xi);
         }
         all
     }
@@ -167,8 +166,16 @@ impl Problem {
         let config = self.closed_loop.config();
         let ran = self.closed_loop.forward(&point.params, &self.batch(point), &self.threads);
         let moved = ran.record("xi").expect("positions are recorded");
-        let seen = point.xi0.iter().chain(moved).filter(|&&xi| xi > 0.0 && xi < config.grid.length);
-        seen.map(|xi| xi * config.cells_per_length()).map(|c| (c - c.round()).abs()).fold(1.0, f64::min)
+        let wall = config.safety.as_ref().and_then(|safety| safety.wall).unwrap_or(0.0);
+        let axes = config.axes();
+        let near = |(row, xi): (usize, &[f64])| {
+            let axis = axes[row % axes.len()];
+            let free = xi.iter().filter(|&&xi| xi > wall && xi < axis.length - wall);
+            free.map(|xi| xi * axis.cells_per_length()).map(|c| (c - c.round()).abs()).fold(1.0, f64::min)
+        };
+        let rows = point.xi0.chunks_exact(config.agents).chain(moved.chunks_exact(config.agents));
+        // chunks of the start positions come in whole cases, so that the axes keep their turn
+        rows.enumerate().map(near).fold(1.0, f64::min)
     }
 
     /// A random direction of length 1 in the parts to `keep`.
@@ -194,7 +201,7 @@ impl Problem {
     fn gradient(&self, point: &Point, strategy: Strategy) -> Point {
         let gradient = self.closed_loop.gradient(&point.params, &self.batch(point), &self.threads, strategy);
         let input = |gradient: &Gradient<f64>, name: &str| {
-            self.closed_loop.input_gradient(gradient, name).expect("an input of every loop").to_vec()
+            self.closed_loop.input_gradient(gradient, name).expect("an input of every loop")
         };
         Point { z0: input(&gradient, "z"), xi0: input(&gradient, "xi"), params: gradient.params }
     }

@@ -34,7 +34,7 @@ pub fn cached(
 ) -> Cases {
     let key = key(config, seed, pool, count);
     let path = folder.map(|folder| folder.join(format!("{}-{:016x}.safetensors", config.task, fnv1a(&key))));
-    if let Some(cases) = path.as_deref().and_then(|path| read(path, &key, config.grid.n)) {
+    if let Some(cases) = path.as_deref().and_then(|path| read(path, &key, config.points())) {
         return cases;
     }
     let cases = Cases::draw(config, seed, pool, count, threads, progress);

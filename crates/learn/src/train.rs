@@ -15,8 +15,15 @@ use crate::checkpoint::Checkpoint;
 use crate::optimiser::{Adam, clip_global_norm};
 use crate::schedule::Schedule;
 
-/// Samples worked on together. Fixed, because it decides the order in which gradients are added up.
-pub const CHUNK: usize = 16;
+/// Samples worked on together. Fixed for a task, because it decides the order in which gradients are added up. In 1D samples fill the
+/// vectors of the arithmetic units; in 2D agents and grid points do, and small chunks stay in cache.
+pub fn chunk(config: &Config) -> usize {
+    match (config.equation().dims(), config.train.batch) {
+        (1, _) => 16,
+        (_, 0..=7) => 1,
+        _ => 4,
+    }
+}
 
 /// A training in progress.
 pub struct Trainer {
@@ -94,7 +101,7 @@ impl Trainer {
     /// A training that goes on from a checkpoint.
     pub fn at(checkpoint: Checkpoint, pool: Cases, threads: usize) -> Trainer {
         let Checkpoint { config, params, adam } = checkpoint;
-        let closed_loop = ClosedLoop::new(&config, CHUNK);
+        let closed_loop = ClosedLoop::new(&config, chunk(&config));
         let strategy = strategy(&closed_loop, threads);
         Trainer {
             closed_loop,

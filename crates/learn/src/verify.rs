@@ -4,7 +4,9 @@
 //! them, and, as JSON in its metadata, which task and options it is about. Whatever it holds is recomputed in double
 //! precision; a file that asks for something unknown is an error, never skipped.
 
+use crate::cases_file::by_axis;
 use adjoint::{Program, Run, Strategy, Threads};
+use control::agents::start_positions;
 use control::config::ConfigError;
 use control::{Cases, ClosedLoop, Config, Disturbance, decision, policy};
 use safetensors::{Dtype, SafeTensors};
@@ -101,20 +103,26 @@ fn rollouts(golden: &Golden, config: &Config) -> Result<Tensors, VerifyError> {
     let batch = closed_loop.batch(&cases, &which, Disturbance::evaluation(0, 0));
     let ran = closed_loop.forward(&params, &batch, &threads);
     let mut found = Tensors::new();
-    for name in ["z", "xi", "u", "v"] {
+    for name in ["z", "u"] {
         found.extend(ran.record(name).map(|values| (format!("{name}_traj"), values.to_vec())));
+    }
+    for name in ["xi", "v"] {
+        found.extend(ran.record(name).map(|values| (format!("{name}_traj"), by_agent(values, config))));
     }
     for term in closed_loop.terms() {
         let values = ran.term(term.name).expect("terms of this loop");
-        found.insert(format!("loss.{}", term.name), vec![values.iter().sum::<f64>() / cases.count as f64]);
+        let mean = vec![values.iter().sum::<f64>() / cases.count as f64];
+        let alias = ALIASES.iter().find(|(_, term_name)| *term_name == term.name);
+        found.extend(alias.map(|(alias, _)| (format!("loss.{alias}"), mean.clone())));
+        found.insert(format!("loss.{}", term.name), mean);
     }
 
     let gradient = closed_loop.gradient(&params, &batch, &threads, Strategy::Recompute);
     found.insert("loss.total".to_string(), vec![gradient.loss]);
-    for (name, input) in [("grad.z0", "z"), ("grad.xi0", "xi")] {
-        let values = closed_loop.input_gradient(&gradient, input).expect("an input of every loop");
-        found.insert(name.to_string(), values.to_vec());
-    }
+    let input = |name| closed_loop.input_gradient(&gradient, name).expect("an input of every loop");
+    found.insert("grad.z0".to_string(), input("z"));
+    found.insert("grad.xi0".to_string(), by_agent(&input("xi"), config));
+    found.insert("xi_default".to_string(), by_agent(&start_positions(config), config));
     let mut rest = gradient.params.as_slice();
     for (name, size) in param_tensors(config) {
         let (values, others) = rest.split_at(size);
@@ -144,10 +152,15 @@ fn first_decision(golden: &Golden, config: &Config) -> Result<Tensors, VerifyErr
     };
     let trace = decision::inspection_trace(config);
     let outcome = Program::new(&trace, cases.count).forward(&run, &Threads::new(1));
-    let names = [("observation", "obs0"), ("raw", "raw0"), ("forcing", "forcing0")];
+    let names =
+        [("observation", "obs0"), ("features", "features0"), ("raw", "raw0"), ("forcing", "forcing0")];
     let mut found = Tensors::new();
     for ((record, shape), values) in trace.records().zip(&outcome.records) {
         let name = names.iter().find(|(known, _)| *known == record).expect("a record of the inspection").1;
+        if record == "forcing" {
+            found.insert(name.to_string(), values.clone());
+            continue;
+        }
         // per case from [rows][agents] to [agents][rows]
         let mut turned = Vec::with_capacity(values.len());
         for case in values.chunks_exact(shape.size()) {
@@ -158,44 +171,74 @@ fn first_decision(golden: &Golden, config: &Config) -> Result<Tensors, VerifyErr
     Ok(found)
 }
 
+/// Positions or velocities from axis by axis to agent by agent: `[..][dims][agents]` to `[..][agents][dims]`.
+fn by_agent(values: &[f64], config: &Config) -> Vec<f64> {
+    // turning back is the same with agents and axes exchanged
+    by_axis(values, config.equation().dims(), config.agents)
+}
+
 /// Names and sizes of the parameters, in their order.
 fn param_tensors(config: &Config) -> Vec<(String, usize)> {
     let both = |layer: policy::Layer| {
-        let name = layer.name;
+        let name = &layer.name;
         [(format!("{name}.w"), layer.inputs * layer.outputs), (format!("{name}.b"), layer.outputs)]
     };
     policy::layers(config).into_iter().flat_map(both).collect()
 }
 
-/// Largest difference relative to the largest expected value; absolute where all of these are 0.
+/// Below this a value is rounding, such as the lost mass of a scheme that keeps it.
+const ROUNDING: f64 = 1e-12;
+
+/// Largest difference relative to the largest expected value.
 fn relative_error(actual: &[f64], expected: &[f64]) -> f64 {
-    let largest = expected.iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
-    let scale = if largest > 0.0 { largest } else { 1.0 };
+    let scale = expected.iter().fold(ROUNDING, |largest, x| largest.max(x.abs()));
     let differences = actual.iter().zip(expected).map(|(a, b)| (a - b).abs() / scale);
     // NaN must not hide behind max
     differences.fold(0.0, |worst, d| if d <= worst { worst } else { d })
 }
 
+/// Options that the extents of the tensors tell anyway.
+const EXTENTS: [&str; 4] = ["agents", "n", "nx", "ny"];
+
 /// Options a file may change, and the key each has in a config.
-const OPTIONS: [(&str, &str); 17] = [
-    ("agents", "agents"),
-    ("n", "grid.n"),
+const OPTIONS: [(&str, &str); 33] = [
     ("length", "grid.length"),
     ("dt", "time.dt"),
     ("substeps", "time.substeps"),
     ("nu", "physics.nu"),
     ("rho", "physics.rho"),
+    ("drift", "physics.drift"),
+    ("limit", "physics.limit"),
+    ("diffusion", "physics.diffusion"),
+    ("transport", "physics.transport"),
     ("sigma", "actuation.sigma"),
     ("normalization", "actuation.normalization"),
     ("u_max", "actuation.u_max"),
     ("v_max", "actuation.v_max"),
+    ("gain", "actuation.gain"),
+    ("speed", "actuation.speed"),
     ("window", "observe.window"),
+    ("patch", "observe.patch"),
+    ("observe", "observe.view"),
+    ("observe_how", "observe.view"),
+    ("view", "observe.view"),
     ("sampling", "observe.sampling"),
     ("n_ref", "observe.n_ref"),
+    ("n_ref_y", "observe.n_ref_y"),
     ("fusion", "policy.fusion"),
     ("softnorm", "policy.softnorm"),
     ("trunk_base", "policy.trunk_base"),
+    ("conv", "policy.conv"),
+    ("padding", "policy.padding"),
+    ("layout", "obstacles.layout"),
+    ("filter", "obstacles.filter"),
+    ("safety", "obstacles.margin"),
+    ("margin", "safety.margin"),
+    ("coll_radius", "safety.radius"),
 ];
+
+/// Other names of terms in files.
+const ALIASES: [(&str, &str); 1] = [("energy", "track")];
 
 #[derive(Deserialize)]
 struct Description {
@@ -249,7 +292,19 @@ impl Golden {
             format!("grid.n={}", self.extent("z0", 1)?),
             format!("time.steps={}", self.extent("z_traj", 1)?),
         ];
-        for (name, value) in &self.description.overrides {
+        if preset.grid.n_y.is_some() {
+            sets.push(format!("grid.n_y={}", self.extent("z0", 2)?));
+        }
+        if preset.policy.padding.is_some() {
+            // what a file means unless it says otherwise
+            sets.push("policy.padding=zero".to_string());
+        }
+        let overrides = &self.description.overrides;
+        for (name, value) in overrides.iter().filter(|(name, _)| !EXTENTS.contains(&name.as_str())) {
+            if name == "refine" {
+                sets.extend(self.reference_lattice(&preset, value)?);
+                continue;
+            }
             let known = OPTIONS.iter().find(|(option, _)| option == name);
             let (_, key) = known.ok_or_else(|| self.unsupported("option", name))?;
             sets.push(format!("{key}={value}"));
@@ -257,18 +312,47 @@ impl Golden {
         let terms = serde_json::to_value(&preset.loss).expect("a table of numbers");
         let terms = terms.as_object().expect("a table of numbers").keys();
         sets.extend(terms.map(|term| format!("loss.{term}=0")));
-        sets.extend(self.description.weights.iter().map(|(term, weight)| format!("loss.{term}={weight}")));
+        for (name, weight) in &self.description.weights {
+            let alias = ALIASES.iter().find(|(alias, _)| alias == name);
+            sets.push(format!("loss.{}={weight}", alias.map_or(name.as_str(), |(_, term)| term)));
+        }
         preset.with_sets(&sets).map_err(refused)
+    }
+
+    /// The lattice of a file whose grid has `refine` cells per reference cell.
+    fn reference_lattice(
+        &self,
+        preset: &Config,
+        refine: &serde_json::Value,
+    ) -> Result<Vec<String>, VerifyError> {
+        let refine = refine.as_u64().filter(|&refine| refine > 0);
+        let refine =
+            refine.ok_or_else(|| self.format("refine must be a whole number above 0".to_string()))?;
+        let lattice = |n: usize| match preset.periodic() {
+            true => n / refine as usize,
+            false => (n - 1) / refine as usize + 1,
+        };
+        let mut sets = vec![format!("observe.n_ref={}", lattice(self.extent("z0", 1)?))];
+        if preset.observe.n_ref_y.is_some() {
+            sets.push(format!("observe.n_ref_y={}", lattice(self.extent("z0", 2)?)));
+        }
+        Ok(sets)
     }
 
     fn cases(&self) -> Result<Cases, VerifyError> {
         let values = |name| self.tensor(name).map(|tensor| tensor.values.clone());
+        let (z0, count) = (values("z0")?, self.extent("z0", 0)?);
+        let (agents, xi0) = (self.extent("xi0", 1)?, values("xi0")?);
+        let dims = xi0.len().checked_div(count * agents).unwrap_or(0);
+        if count == 0 || dims == 0 {
+            return Err(self.format("no case or no agent in it".to_string()));
+        }
         Ok(Cases {
-            count: self.extent("z0", 0)?,
-            n: self.extent("z0", 1)?,
-            z0: values("z0")?,
+            count,
+            n: z0.len() / count,
+            z0,
             zt: values("zt")?,
-            xi0: Some(values("xi0")?),
+            xi0: Some(by_axis(&xi0, agents, dims)),
         })
     }
 

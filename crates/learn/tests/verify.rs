@@ -12,7 +12,18 @@ fn golden(name: &str) -> PathBuf {
 
 #[test]
 fn golden_files() {
-    for name in ["fkpp1d", "fkpp1d_product", "fkpp1d_window30", "heat1d", "ks1d"] {
+    for name in [
+        "density2d",
+        "fkpp1d",
+        "fkpp1d_product",
+        "fkpp1d_window30",
+        "heat1d",
+        "heat2d",
+        "heat2d-obstacles",
+        "ks1d",
+        "ks2d",
+        "turb2d",
+    ] {
         let verification = verify(&golden(name)).unwrap();
         println!("{name}: largest relative error {:.1e}", verification.max_error);
         assert!(verification.ok, "{name}: {:#?}", verification.errors);
@@ -49,10 +60,10 @@ fn files_that_cannot_be_recomputed_are_refused() {
         std::fs::write(&path, bytes).unwrap();
         verify(&path).unwrap_err().to_string()
     };
-    let error = altered(r#"{\"window\": 30}"#, r#"{\"patch\":  30}"#);
-    assert!(error.contains(r#"option "patch" is not supported"#), "{error}");
-    let error = altered(r#"\"fkpp1d\""#, r#"\"turb2d\""#);
-    assert!(error.contains("unknown task \"turb2d\""), "{error}");
+    let error = altered(r#"{\"window\": 30}"#, r#"{\"vision\": 30}"#);
+    assert!(error.contains(r#"option "vision" is not supported"#), "{error}");
+    let error = altered(r#"\"fkpp1d\""#, r#"\"fkpp9d\""#);
+    assert!(error.contains("unknown task \"fkpp9d\""), "{error}");
 }
 
 #[test]

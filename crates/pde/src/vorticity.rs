@@ -8,7 +8,9 @@
 //!
 //! A response is the spectrum of a forcing. Differentiated in `w` and `f`.
 
+use crate::dynamics::Dynamics;
 use crate::fourier::Fourier;
+use crate::grid::{Axis, Boundary, Grid};
 use crate::random_field::normals;
 use crate::runge_kutta::{rk4, rk4_linear};
 use adjoint::Var;
@@ -16,6 +18,7 @@ use rand_chacha::ChaCha8Rng;
 
 /// The vorticity equation on a periodic rectangle, ready to step.
 pub struct Vorticity {
+    grid: Grid,
     fourier: Fourier,
     dt: f64,
     /// Viscous decay of the resolved modes, and of the others.
@@ -29,12 +32,15 @@ pub struct Vorticity {
 }
 
 impl Vorticity {
-    /// Domain of `lengths` with `n` points, viscosity `nu`, time step `dt`.
+    /// Periodic axes, viscosity `nu`, time step `dt`.
     ///
     /// # Panics
-    /// If an axis has no points.
-    pub fn new(n: [usize; 2], lengths: [f64; 2], nu: f64, dt: f64) -> Vorticity {
-        let fourier = Fourier::new(n, lengths, n.map(|n| (n - 1) / 2));
+    /// If an axis is not periodic.
+    pub fn new(x: Axis, y: Axis, nu: f64, dt: f64) -> Vorticity {
+        let axes = [x, y];
+        assert!(axes.iter().all(|axis| axis.boundary == Boundary::Periodic), "a periodic rectangle");
+        let n = axes.map(|axis| axis.n);
+        let fourier = Fourier::new(n, axes.map(|axis| axis.length), n.map(|n| (n - 1) / 2));
         let (decay, others) = fourier.split_table(|k2| -nu * k2);
         let (stream, _) = fourier.split_table(inverse_laplacian);
         let (mixed, plain) = (fourier.projection_factor([1, 1]), fourier.projection_factor([0, 0]));
@@ -42,29 +48,16 @@ impl Vorticity {
         let anisotropic =
             fourier.wave_numbers()[..resolved].iter().map(|[x, y]| plain * (x * x - y * y)).collect();
         let advection = [vec![-mixed; resolved], anisotropic];
-        Vorticity { fourier, dt, decay, others, stream, advection, ones: vec![1.0; resolved] }
-    }
-
-    /// The spectrum of a forcing. Columns are independent fields.
-    pub fn response<'t>(&self, f: Var<'t>) -> Var<'t> {
-        self.fourier.forward(f)
-    }
-
-    /// The vorticity after one step.
-    pub fn step<'t>(&self, w: Var<'t>, response: Var<'t>) -> Var<'t> {
-        self.interval(w, response, 1)
-    }
-
-    /// The vorticity after `substeps` steps with one forcing, in Fourier space all the way.
-    pub fn interval<'t>(&self, w: Var<'t>, response: Var<'t>, substeps: usize) -> Var<'t> {
-        let resolved =
-            |w: Var<'t>, f: Var<'t>| (0..substeps).fold(w, |w, _| rk4(w, self.dt, |w| self.rate(w, f)));
-        let others = |w: Var<'t>, f: Var<'t>| {
-            let pairs: Vec<_> = self.others.iter().map(|l| rk4_linear(*l, self.dt, substeps)).collect();
-            let table = |i: usize| pairs.iter().map(|p| p[i]).collect::<Vec<f64>>();
-            Var::combination(&[(&table(0), w), (&table(1), f)])
-        };
-        self.fourier.advance(w, response, resolved, others)
+        Vorticity {
+            grid: Grid::rectangle(x, y),
+            fourier,
+            dt,
+            decay,
+            others,
+            stream,
+            advection,
+            ones: vec![1.0; resolved],
+        }
     }
 
     /// `-q . grad w + nu lap w + f` of resolved modes.
@@ -91,6 +84,43 @@ impl Vorticity {
             0.5 * spectrum.iter().zip(&inverse).map(|(c, i)| c * c * i).sum::<f64>() / spectrum.len() as f64;
         let scale = (energy / drawn).sqrt();
         self.fourier.field(&spectrum.iter().map(|c| scale * c).collect::<Vec<f64>>())
+    }
+}
+
+impl Dynamics for Vorticity {
+    fn grid(&self) -> Grid {
+        self.grid
+    }
+
+    fn dt(&self) -> f64 {
+        self.dt
+    }
+
+    fn order(&self) -> u32 {
+        4
+    }
+
+    /// The spectrum of a forcing.
+    fn response<'t>(&self, f: Var<'t>) -> Var<'t> {
+        self.fourier.forward(f.reshape(self.grid.size(), 1))
+    }
+
+    /// The vorticity after one step.
+    fn step<'t>(&self, w: Var<'t>, response: Var<'t>) -> Var<'t> {
+        self.interval(w, response, 1)
+    }
+
+    /// The vorticity after `substeps` steps with one forcing, in Fourier space all the way.
+    fn interval<'t>(&self, w: Var<'t>, response: Var<'t>, substeps: usize) -> Var<'t> {
+        let resolved =
+            |w: Var<'t>, f: Var<'t>| (0..substeps).fold(w, |w, _| rk4(w, self.dt, |w| self.rate(w, f)));
+        let others = |w: Var<'t>, f: Var<'t>| {
+            let pairs: Vec<_> = self.others.iter().map(|l| rk4_linear(*l, self.dt, substeps)).collect();
+            let table = |i: usize| pairs.iter().map(|p| p[i]).collect::<Vec<f64>>();
+            Var::combination(&[(&table(0), w), (&table(1), f)])
+        };
+        let (rows, cols) = self.grid.shape();
+        self.fourier.advance(w.reshape(rows * cols, 1), response, resolved, others).reshape(rows, cols)
     }
 }
 

@@ -9,7 +9,7 @@ use learn::evaluate::{Evaluation, Spread, evaluate, roll_out};
 pub fn run(request: &Eval) -> Result<(), Failure> {
     let subject = resolve(&request.subject)?;
     let rollouts = roll_out(&subject.config, &subject.policy.params, &subject.cases, subject.threads)?;
-    let evaluation = evaluate(&subject.config, &rollouts);
+    let evaluation = evaluate(&subject.config, &subject.cases, &rollouts);
     if request.json { super::print_json(&evaluation) } else { show(&evaluation, &subject.cases_label) }
 }
 
@@ -27,10 +27,38 @@ pub fn show(evaluation: &Evaluation, cases: &str) -> Result<(), Failure> {
     table(&[
         heading.map(String::from).to_vec(),
         row("at the last step", &with.last, &without.last),
+        row("half-way", &with.half, &without.half),
         row("mean over time", &with.time_mean, &without.time_mean),
     ]);
-    let effort = &evaluation.effort;
-    println!("effort: mean u² {}, sum over agents {}", number(effort.mean_u2), number(effort.sum_u2));
+    show_more(evaluation);
     println!("{:.2} s", evaluation.seconds);
     Ok(())
+}
+
+/// What only some tasks have.
+fn show_more(evaluation: &Evaluation) {
+    let Evaluation { controlled, uncontrolled, effort, violations, .. } = evaluation;
+    if let (Some(with), Some(without)) = (controlled.moment, uncontrolled.moment) {
+        println!(
+            "distance of centroid and spread at the end: {}, {} without control",
+            number(with.mean),
+            number(without.mean)
+        );
+    }
+    if let (Some(with), Some(without)) = (controlled.mass_change, uncontrolled.mass_change) {
+        println!("change of mass: {}, {} without control", number(with.mean), number(without.mean));
+    }
+    if effort.mean_u2 > 0.0 {
+        println!("effort: mean u² {}, sum over agents {}", number(effort.mean_u2), number(effort.sum_u2));
+    }
+    if let Some(mean_v2) = effort.mean_v2 {
+        println!("motion: mean |v|² {}", number(mean_v2));
+    }
+    if let Some(violations) = violations {
+        println!(
+            "agents inside a disc: {} of all agent-steps, inside a margin: {}",
+            number(violations.disc),
+            number(violations.margin)
+        );
+    }
 }

@@ -29,7 +29,7 @@ pub fn run(request: &Plot) -> Result<(), Failure> {
 }
 
 fn write_report(subject: &Resolved, rollouts: &Rollouts, folder: &Path) -> Result<PathBuf, Failure> {
-    let evaluation = evaluate(&subject.config, rollouts);
+    let evaluation = evaluate(&subject.config, &subject.cases, rollouts);
     let metrics = subject.path.with_file_name(METRICS);
     let metrics = metrics.exists().then_some(metrics);
     let report = Report {

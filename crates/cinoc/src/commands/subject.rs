@@ -65,10 +65,13 @@ fn circumstances(subject: &Subject, trained: &Config) -> Result<Config, Failure>
         sets.extend([format!("failure.share={share:?}"), format!("failure.step={step}")]);
     }
     let config = trained.with_sets(&sets)?;
-    let network = |config: &Config| (config.policy.clone(), config.observe.points);
+    let network = |config: &Config| {
+        let observe = &config.observe;
+        (config.policy.clone(), observe.points, observe.patch, observe.view)
+    };
     if network(&config) != network(trained) {
         return Err(Failure::Request(
-            "the network of a trained policy is fixed: policy.* and observe.points cannot be set; train another one".into(),
+            "the network of a trained policy is fixed: policy.*, observe.points, observe.patch and observe.view cannot be set; train another one".into(),
         ));
     }
     Ok(config)

@@ -24,7 +24,7 @@ pub fn run(request: &Tasks) -> Result<(), Failure> {
         let list: Vec<_> = configs
             .iter()
             .map(|(task, config)| {
-                json!({"name": task.name, "title": task.title, "agents": config.agents, "grid": [config.grid.n],
+                json!({"name": task.name, "title": task.title, "agents": config.agents, "grid": extents(config),
                     "steps": config.time.steps, "parameters": control::policy::param_count(config)})
             })
             .collect();
@@ -32,11 +32,17 @@ pub fn run(request: &Tasks) -> Result<(), Failure> {
     }
     let heading = ["task", "what", "agents", "grid", "steps"].map(String::from).to_vec();
     let row = |(task, config): &(&control::config::TaskInfo, Config)| {
-        let numbers = [config.agents, config.grid.n, config.time.steps].map(|n| n.to_string());
+        let grid = extents(config).iter().map(usize::to_string).collect::<Vec<_>>().join(" x ");
+        let numbers = [config.agents.to_string(), grid, config.time.steps.to_string()];
         [vec![task.name.to_string(), task.title.to_string()], numbers.to_vec()].concat()
     };
     let rows: Vec<_> = std::iter::once(heading).chain(configs.iter().map(row)).collect();
     table(&rows);
     println!("\nEvery setting of a task: cinoc tasks TASK");
     Ok(())
+}
+
+/// Grid points along every axis.
+fn extents(config: &Config) -> Vec<usize> {
+    config.axes().iter().map(|axis| axis.n).collect()
 }

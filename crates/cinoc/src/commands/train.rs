@@ -98,7 +98,7 @@ fn report(path: &Path, folder: &Path, threads: usize, json: bool) -> Result<(), 
     let what = if Cases::paper(&policy.config).is_ok() { "paper" } else { "100" };
     let (cases, label) = load_cases(what, &policy.config, threads)?;
     let rollouts = roll_out(&policy.config, &policy.params, &cases, threads)?;
-    let evaluation = evaluate(&policy.config, &rollouts);
+    let evaluation = evaluate(&policy.config, &cases, &rollouts);
     let metrics = folder.join(METRICS);
     let written = write_report(folder, &policy, &evaluation, &rollouts, &cases, &label, Some(&metrics))
         .map_err(|error| Failure::Run(error.to_string()))?;

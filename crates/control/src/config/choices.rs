@@ -63,6 +63,56 @@ pub enum Decay {
     Cosine,
 }
 
+/// `observe.view`: what of the field an agent sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum View {
+    /// The patch around it.
+    Patch,
+    /// The whole field, the same for all agents.
+    Field,
+}
+
+/// `policy.padding`: what the convolutions see beyond the rim of a patch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Padding {
+    /// Zeros: every agent convolves its own patch.
+    Zero,
+    /// The field that is there: the field is convolved once, and agents read their patches of the result.
+    Field,
+}
+
+/// `physics.transport`: how a density is transported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Transport {
+    /// Values are traced back along the flow.
+    Advective,
+    /// Mass is moved across cell faces.
+    Conservative,
+}
+
+/// `obstacles.layout`: where the discs stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Layout {
+    /// At both sides and at the bottom.
+    Sides,
+    /// On the diagonal.
+    Diagonal,
+}
+
+/// `obstacles.filter`: what keeps agents out of the discs, beside the loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Filter {
+    /// Nothing.
+    None,
+    /// A position inside is moved to the rim.
+    Project,
+}
+
 /// The words a key may have; `None` if it is not a choice.
 pub(super) fn allowed(key: &str) -> Option<&'static [&'static str]> {
     Some(match key {
@@ -71,6 +121,11 @@ pub(super) fn allowed(key: &str) -> Option<&'static [&'static str]> {
         "policy.fusion" => &["concat", "product"],
         "policy.trunk_base" => &["pi", "2pi"],
         "data.pairs" => &["independent", "shared"],
+        "observe.view" => &["patch", "field"],
+        "policy.padding" => &["zero", "field"],
+        "physics.transport" => &["advective", "conservative"],
+        "obstacles.layout" => &["sides", "diagonal"],
+        "obstacles.filter" => &["none", "project"],
         "train.schedule" => &["exponential", "cosine"],
         _ => return None,
     })

@@ -112,7 +112,12 @@ fn coerce(key: &str, old: &Value, new: Value) -> Result<Value, ConfigError> {
             }),
             _ => Ok(Value::String(new)),
         },
-        (old, new) if old.same_type(&new) => Ok(new),
+        // a list of floats is a range, which has two ends; a list of integers may have any length
+        (Value::Array(old), Value::Array(new)) if old.len() == new.len() || old[0].is_integer() => {
+            let first = old.first().expect("lists of presets are not empty");
+            new.into_iter().map(|new| coerce(key, first, new)).collect::<Result<_, _>>().map(Value::Array)
+        }
+        (old, new) if old.same_type(&new) && !old.is_array() => Ok(new),
         (old, new) => Err(ConfigError::Type {
             key: key.to_string(),
             value: shown(&new),
@@ -120,6 +125,8 @@ fn coerce(key: &str, old: &Value, new: Value) -> Result<Value, ConfigError> {
                 Value::Integer(_) => "a whole number",
                 Value::Float(_) => "a number",
                 Value::Boolean(_) => "true or false",
+                Value::Array(old) if old[0].is_float() => "a list of two numbers",
+                Value::Array(_) => "a list of whole numbers",
                 _ => "a string",
             },
             example: shown(old),

@@ -5,6 +5,7 @@
 //! names every key its task has; a key that is `None` here is one the task does not have.
 
 mod choices;
+mod equation;
 mod error;
 mod merge;
 mod tasks;
@@ -15,10 +16,14 @@ mod range_tests;
 #[cfg(test)]
 mod tests;
 
-pub use choices::{Decay, Fusion, Normalization, Pairs, Sampling, TrunkBase};
+pub use choices::{
+    Decay, Filter, Fusion, Layout, Normalization, Padding, Pairs, Sampling, Transport, TrunkBase, View,
+};
+pub use equation::Equation;
 pub use error::ConfigError;
 pub use tasks::{TaskInfo, tasks};
 
+use pde::Boundary;
 use serde::{Deserialize, Serialize};
 
 /// A task with all its settings.
@@ -53,18 +58,27 @@ pub struct Config {
     /// Distances that mobile agents keep; `None` for static agents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub safety: Option<Safety>,
+    /// Discs that agents may not enter; `None` where there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub obstacles: Option<Obstacles>,
     /// The optimisation.
     pub train: Train,
 }
 
-/// Space: a 1D grid.
+/// Space: a line, or a rectangle. A 2D task without values for the second axis lives on a square.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
-    /// Grid points, N; both ends included unless the domain is periodic.
+    /// Grid points along an axis, N; both ends included unless the domain is periodic.
     pub n: usize,
+    /// Grid points of the second axis.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub n_y: Option<usize>,
     /// Length of the domain, L.
     pub length: f64,
+    /// Length of the second axis.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub length_y: Option<f64>,
 }
 
 /// Time: solver steps and control steps.
@@ -89,6 +103,18 @@ pub struct Physics {
     /// Growth rate of the logistic reaction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rho: Option<f64>,
+    /// Steady velocity along the second axis.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drift: Option<f64>,
+    /// Largest displacement of a density in one step, in cells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<f64>,
+    /// Diffusion of a density per step, in cell units.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diffusion: Option<f64>,
+    /// How a density is transported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transport: Option<Transport>,
 }
 
 impl Physics {
@@ -105,25 +131,43 @@ pub struct Actuation {
     pub sigma: f64,
     /// Scale of the kernel.
     pub normalization: Normalization,
-    /// Bound of the intensity u.
-    pub u_max: f64,
-    /// Bound of the velocity v; `None` for static agents.
+    /// Bound of the intensity u; `None` where agents act by moving alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub u_max: Option<f64>,
+    /// Bound of the velocity v, per component; `None` for static agents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub v_max: Option<f64>,
+    /// Velocity of the field per velocity of an agent, where agents stir.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gain: Option<f64>,
+    /// Way of an agent in one control step per unit of v; the control interval where there is no such key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub speed: Option<f64>,
 }
 
 /// What an agent sees of the field.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Observe {
-    /// Points of the reference lattice in the window, W.
-    pub window: usize,
-    /// How the window is placed.
+    /// 1D: points of the reference lattice in the window, W.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<usize>,
+    /// 2D: points of the reference lattice along a side of the patch, p.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub patch: Option<usize>,
+    /// 2D: what of the field an agent sees.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub view: Option<View>,
+    /// How the window or patch is placed.
     pub sampling: Sampling,
-    /// Points the window is resampled to, P.
-    pub points: usize,
+    /// 1D: points the window is resampled to, P.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub points: Option<usize>,
     /// Points of the reference lattice, on which a policy sees the same numbers whatever the grid.
     pub n_ref: usize,
+    /// Points of its second axis.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub n_ref_y: Option<usize>,
 }
 
 /// The policy network.
@@ -136,6 +180,12 @@ pub struct Policy {
     pub softnorm: bool,
     /// Base frequency of the trunk's Fourier features.
     pub trunk_base: TrunkBase,
+    /// 2D: channels of the convolutions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conv: Option<Vec<usize>>,
+    /// 2D: what the convolutions see beyond the rim of a patch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub padding: Option<Padding>,
 }
 
 /// Standard deviations of the noise, fresh in every control step.
@@ -182,6 +232,36 @@ pub struct Data {
     /// Stabilisation: standard deviation of the noise the run starts from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amplitude: Option<f64>,
+    /// Turbulence: diffusivity during the spin-up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spin_up_nu: Option<f64>,
+    /// Turbulence: solver step during the spin-up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spin_up_dt: Option<f64>,
+    /// Turbulence: width of the initial spectrum, in waves per domain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waves: Option<f64>,
+    /// Turbulence: kinetic energy the spin-up starts from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy: Option<f64>,
+    /// Densities: range of a blob's height.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub height: Option<[f64; 2]>,
+    /// Densities: range of a blob's width.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub width: Option<[f64; 2]>,
+    /// Densities: range of both coordinates of the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<[f64; 2]>,
+    /// Densities: range of the target's first coordinate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_x: Option<[f64; 2]>,
+    /// Densities: range of the target's second coordinate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_y: Option<[f64; 2]>,
+    /// Densities: least distance from start to target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distance: Option<f64>,
 }
 
 /// Weights of the loss terms; a term whose weight is `None` does not exist for the task.
@@ -191,7 +271,8 @@ pub struct Loss {
     /// Mean (z_t - z*)^2 over all control steps.
     pub track: f64,
     /// Mean u^2.
-    pub effort_u: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effort_u: Option<f64>,
     /// Mean v^2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effort_v: Option<f64>,
@@ -207,7 +288,23 @@ pub struct Loss {
     /// Mean (z_T - z*)^2 at the last control step.
     pub terminal: f64,
     /// Squared total forcing.
-    pub total_forcing: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_forcing: Option<f64>,
+    /// Agents within [`Obstacles::margin`] of a disc.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub obstacle: Option<f64>,
+    /// Distance of centroids and spreads, mean over all control steps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moment: Option<f64>,
+    /// The same at the last control step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moment_end: Option<f64>,
+    /// Squared relative change of the mass.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mass: Option<f64>,
+    /// Mean |v_{t+1} - v_t|^2, of densities.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub smooth: Option<f64>,
 }
 
 /// Distances that mobile agents keep.
@@ -218,6 +315,21 @@ pub struct Safety {
     pub margin: f64,
     /// To each other.
     pub radius: f64,
+    /// How near the ends they are let at all; 0 where there is no such key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wall: Option<f64>,
+}
+
+/// Discs that agents may not enter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Obstacles {
+    /// Where they stand.
+    pub layout: Layout,
+    /// What keeps agents out, beside the loss.
+    pub filter: Filter,
+    /// Distance agents should keep from a rim.
+    pub margin: f64,
 }
 
 /// The optimisation.
@@ -304,9 +416,14 @@ impl Config {
         Ok(config)
     }
 
+    /// The equation of the task.
+    pub fn equation(&self) -> Equation {
+        Equation::of(&self.task)
+    }
+
     /// Whether the two ends of the domain are the same point.
     pub fn periodic(&self) -> bool {
-        self.task == "ks1d"
+        self.equation().boundary() == Boundary::Periodic
     }
 
     /// Whether agents move.
@@ -314,25 +431,69 @@ impl Config {
         self.actuation.v_max.is_some()
     }
 
-    /// Grid spacing.
-    pub fn h(&self) -> f64 {
-        self.grid.length / self.cells(self.grid.n) as f64
+    /// The axes of the domain: one or two.
+    pub fn axes(&self) -> Vec<Axis> {
+        let (grid, observe, boundary) = (&self.grid, &self.observe, self.equation().boundary());
+        let x = Axis { n: grid.n, length: grid.length, n_ref: observe.n_ref, boundary };
+        let y = Axis {
+            n: grid.n_y.unwrap_or(grid.n),
+            length: grid.length_y.unwrap_or(grid.length),
+            n_ref: observe.n_ref_y.unwrap_or(observe.n_ref),
+            boundary,
+        };
+        [x, y][..self.equation().dims()].to_vec()
     }
 
-    /// Reference cells per unit of length. One number, so that `floor(xi * cells_per_length)` rounds the same
-    /// everywhere.
-    pub fn cells_per_length(&self) -> f64 {
-        self.cells(self.observe.n_ref) as f64 / self.grid.length
+    /// Rows and columns of a field: `(n, 1)` in 1D.
+    pub fn shape(&self) -> (usize, usize) {
+        let axes = self.axes();
+        (axes[0].n, axes.get(1).map_or(1, |axis| axis.n))
     }
 
-    /// Grid cells per reference cell.
-    pub fn stride(&self) -> usize {
-        self.cells(self.grid.n) / self.cells(self.observe.n_ref)
+    /// Grid points of a field.
+    pub fn points(&self) -> usize {
+        self.axes().iter().map(|axis| axis.n).product()
     }
 
     /// Duration of a control step.
     pub fn control_dt(&self) -> f64 {
         self.time.dt * self.time.substeps as f64
+    }
+}
+
+/// One axis of the domain, with its grid and its reference lattice.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Axis {
+    /// Grid points.
+    pub n: usize,
+    /// Length.
+    pub length: f64,
+    /// Points of the reference lattice.
+    pub n_ref: usize,
+    /// How it ends.
+    pub boundary: Boundary,
+}
+
+impl Axis {
+    /// Grid spacing.
+    pub fn h(&self) -> f64 {
+        self.length / self.cells(self.n) as f64
+    }
+
+    /// Reference cells per unit of length. One number, so that `floor(xi * cells_per_length)` rounds the same
+    /// everywhere.
+    pub fn cells_per_length(&self) -> f64 {
+        self.cells(self.n_ref) as f64 / self.length
+    }
+
+    /// Grid cells per reference cell.
+    pub fn stride(&self) -> usize {
+        self.cells(self.n) / self.cells(self.n_ref)
+    }
+
+    /// Whether its two ends are the same point.
+    pub fn periodic(&self) -> bool {
+        self.boundary == Boundary::Periodic
     }
 
     /// Cells between `points` grid points.

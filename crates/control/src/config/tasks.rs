@@ -15,6 +15,11 @@ pub struct TaskInfo {
 
 const TASKS: &[TaskInfo] = &[
     TaskInfo {
+        name: "density2d",
+        title: "density in a box: mobile agents stir it to a target",
+        preset: include_str!("../../presets/density2d.toml"),
+    },
+    TaskInfo {
         name: "fkpp1d",
         title: "Fisher-KPP reaction-diffusion: mobile agents track a target profile",
         preset: include_str!("../../presets/fkpp1d.toml"),
@@ -25,9 +30,29 @@ const TASKS: &[TaskInfo] = &[
         preset: include_str!("../../presets/heat1d.toml"),
     },
     TaskInfo {
+        name: "heat2d",
+        title: "heat in a square: mobile agents track a target field",
+        preset: include_str!("../../presets/heat2d.toml"),
+    },
+    TaskInfo {
+        name: "heat2d-obstacles",
+        title: "heat in a square: the same around discs that agents may not enter",
+        preset: include_str!("../../presets/heat2d-obstacles.toml"),
+    },
+    TaskInfo {
         name: "ks1d",
         title: "Kuramoto-Sivashinsky: static agents bring chaos to rest",
         preset: include_str!("../../presets/ks1d.toml"),
+    },
+    TaskInfo {
+        name: "ks2d",
+        title: "Kuramoto-Sivashinsky in 2D: static agents bring chaos to rest",
+        preset: include_str!("../../presets/ks2d.toml"),
+    },
+    TaskInfo {
+        name: "turb2d",
+        title: "decaying turbulence: static agents bring the flow to rest",
+        preset: include_str!("../../presets/turb2d.toml"),
     },
 ];
 

@@ -26,13 +26,16 @@ fn presets_hold_the_numbers_of_the_task_definitions() {
     assert_eq!((fkpp.agents, fkpp.grid.n, fkpp.grid.length), (20, 100, 1.0));
     assert_eq!((fkpp.time.dt, fkpp.time.steps, fkpp.time.substeps), (0.001, 300, 1));
     assert_eq!((fkpp.physics.nu, fkpp.physics.rho), (Some(0.005), Some(3.0)));
-    assert_eq!((fkpp.actuation.sigma, fkpp.actuation.u_max, fkpp.actuation.v_max), (0.05, 40.0, Some(2.0)));
-    assert_eq!((fkpp.observe.window, fkpp.observe.points, fkpp.observe.n_ref), (8, 20, 100));
+    assert_eq!(
+        (fkpp.actuation.sigma, fkpp.actuation.u_max, fkpp.actuation.v_max),
+        (0.05, Some(40.0), Some(2.0))
+    );
+    assert_eq!((fkpp.observe.window, fkpp.observe.points, fkpp.observe.n_ref), (Some(8), Some(20), 100));
     assert_eq!((fkpp.data.pool, fkpp.data.std, fkpp.data.pairs), (5000, Some(2.0), Some(Pairs::Independent)));
     assert_eq!((fkpp.data.length_start, fkpp.data.length_target), (Some(0.2), Some(0.4)));
-    assert_eq!((fkpp.loss.track, fkpp.loss.effort_u, fkpp.loss.effort_v), (5.0, 0.001, Some(0.0001)));
+    assert_eq!((fkpp.loss.track, fkpp.loss.effort_u, fkpp.loss.effort_v), (5.0, Some(0.001), Some(0.0001)));
     assert_eq!((fkpp.loss.bound, fkpp.loss.coll, fkpp.loss.accel), (Some(100.0), Some(1.0), Some(0.1)));
-    assert_eq!(fkpp.safety, Some(Safety { margin: 0.02, radius: 0.05 }));
+    assert_eq!(fkpp.safety, Some(Safety { margin: 0.02, radius: 0.05, wall: None }));
     assert_eq!((fkpp.train.batch, fkpp.train.updates, fkpp.train.lr), (32, 750, 0.003));
     assert_eq!((fkpp.train.schedule, fkpp.train.warmup), (Decay::Cosine, 20));
 
@@ -40,7 +43,7 @@ fn presets_hold_the_numbers_of_the_task_definitions() {
     let mut expected = fkpp.clone();
     expected.task = "heat1d".to_string();
     expected.agents = 8;
-    expected.physics = Physics { nu: Some(0.2), rho: None };
+    expected.physics = Physics { nu: Some(0.2), ..Physics::default() };
     expected.actuation.sigma = 0.1;
     expected.data.std = Some(1.0);
     (expected.train.lr, expected.train.clip, expected.loss.terminal) = (0.002, 1.0, 25.0);
@@ -49,10 +52,13 @@ fn presets_hold_the_numbers_of_the_task_definitions() {
 
     let ks = Config::preset("ks1d").unwrap();
     assert_eq!((ks.agents, ks.grid.n, ks.grid.length), (8, 128, 22.0));
-    assert_eq!((ks.time.dt, ks.time.steps, ks.observe.window), (0.05, 200, 4));
-    assert_eq!((ks.actuation.sigma, ks.actuation.u_max, ks.actuation.v_max), (1.0, 1.0, None));
+    assert_eq!((ks.time.dt, ks.time.steps, ks.observe.window), (0.05, 200, Some(4)));
+    assert_eq!((ks.actuation.sigma, ks.actuation.u_max, ks.actuation.v_max), (1.0, Some(1.0), None));
     assert_eq!((ks.data.pool, ks.data.spin_up, ks.data.amplitude), (1024, Some(1000.0), Some(0.01)));
-    assert_eq!((ks.loss.track, ks.loss.effort_u, ks.loss.effort_v, ks.loss.coll), (10.0, 0.001, None, None));
+    assert_eq!(
+        (ks.loss.track, ks.loss.effort_u, ks.loss.effort_v, ks.loss.coll),
+        (10.0, Some(0.001), None, None)
+    );
     assert_eq!((ks.physics, ks.safety), (Physics::default(), None));
 }
 
@@ -92,7 +98,7 @@ fn later_sources_override_earlier_ones() {
     let file = "agents = 30\n[loss]\ntrack = 7\n[train]\nseed = 3\n";
     let config = Config::resolve("fkpp1d", Some(file), &sets(&["loss.track=5.5", "loss.track = 6"])).unwrap();
     assert_eq!((config.agents, config.loss.track, config.train.seed), (30, 6.0, 3));
-    assert_eq!(config.loss.effort_u, 0.001);
+    assert_eq!(config.loss.effort_u, Some(0.001));
 
     let again = config.with_sets(&sets(&["agents=40", "policy.fusion=product"])).unwrap();
     assert_eq!((again.agents, again.loss.track, again.policy.fusion), (40, 6.0, Fusion::Product));
@@ -171,14 +177,15 @@ fn keys_of_other_tasks_are_unknown_and_say_whose_they_are() {
     );
     for set in ["actuation.v_max=1", "physics.nu=1", "loss.coll=1", "safety.margin=0.1", "data.std=1"] {
         let message = refusal(with("ks1d", &[set]));
-        assert!(message.contains("for ks1d (it is a key of fkpp1d, heat1d)"), "{message}");
+        assert!(message.contains("for ks1d (it is a key of ") && message.contains("heat1d"), "{message}");
     }
-    assert!(refusal(with("fkpp1d", &["data.spin_up=1"])).contains("(it is a key of ks1d)"));
+    assert!(refusal(with("fkpp1d", &["data.spin_up=1"])).contains("(it is a key of ks1d, ks2d, turb2d)"));
 }
 
 #[test]
 fn unknown_tasks_name_the_nearest_and_list_all() {
-    let message = "unknown task \"fkp1d\"; did you mean \"fkpp1d\"? tasks: fkpp1d, heat1d, ks1d";
+    let message = "unknown task \"fkp1d\"; did you mean \"fkpp1d\"? tasks: density2d, fkpp1d, heat1d, heat2d, \
+                   heat2d-obstacles, ks1d, ks2d, turb2d";
     assert_eq!(refusal(Config::preset("fkp1d")), message);
     assert_eq!(refusal(Config::from_toml("task = \"fkp1d\"")), message);
     assert!(refusal(Config::preset("")).starts_with("unknown task \"\""));
@@ -207,7 +214,7 @@ fn a_complete_config_lacks_nothing() {
             assert!(message.starts_with("missing key ") && message.contains(name), "{message}");
         }
     }
-    assert_eq!(refusal(Config::from_toml("task = 1")), "task = 1: must be a string, such as \"fkpp1d\"");
+    assert_eq!(refusal(Config::from_toml("task = 1")), "task = 1: must be a string, such as \"density2d\"");
 }
 
 #[test]
@@ -228,9 +235,42 @@ fn broken_toml_names_the_place() {
 #[test]
 fn geometry_follows_the_boundary() {
     let fkpp = with("fkpp1d", &["grid.n=298", "time.substeps=4", "grid.length=2"]).unwrap();
-    assert_eq!((fkpp.periodic(), fkpp.mobile(), fkpp.stride()), (false, true, 3));
-    assert_eq!((fkpp.h(), fkpp.cells_per_length(), fkpp.control_dt()), (2.0 / 297.0, 49.5, 0.004));
+    let [axis] = fkpp.axes()[..] else { panic!("one axis") };
+    assert_eq!((fkpp.periodic(), fkpp.mobile(), axis.stride()), (false, true, 3));
+    assert_eq!((axis.h(), axis.cells_per_length(), fkpp.control_dt()), (2.0 / 297.0, 49.5, 0.004));
     let ks = with("ks1d", &["grid.n=256"]).unwrap();
-    assert_eq!((ks.periodic(), ks.mobile(), ks.stride()), (true, false, 2));
-    assert_eq!((ks.h(), ks.cells_per_length()), (22.0 / 256.0, 128.0 / 22.0));
+    let axis = ks.axes()[0];
+    assert_eq!((ks.periodic(), ks.mobile(), axis.stride()), (true, false, 2));
+    assert_eq!((axis.h(), axis.cells_per_length()), (22.0 / 256.0, 128.0 / 22.0));
+}
+
+#[test]
+fn a_second_axis_is_as_long_as_the_first_unless_it_has_keys_of_its_own() {
+    let heat = with("heat2d", &["grid.n=63", "grid.length=2"]).unwrap();
+    let axes = heat.axes();
+    assert_eq!((heat.shape(), heat.points(), axes.len()), ((63, 63), 3969, 2));
+    assert_eq!(axes[0], axes[1]);
+    let density = with("density2d", &[]).unwrap();
+    assert_eq!((density.shape(), density.axes()[1].length), ((64, 80), 1.25));
+    assert_eq!((with("ks1d", &[]).unwrap().shape(), density.axes()[1].n_ref), ((128, 1), 80));
+}
+
+#[test]
+fn lists_keep_their_kind_and_ranges_their_two_ends() {
+    let conv = |list: &str| with("heat2d", &[&format!("policy.conv={list}")]);
+    assert_eq!(conv("[4, 8, 16]").unwrap().policy.conv, Some(vec![4, 8, 16]));
+    for (list, part) in
+        [("[]", "channels"), ("[0]", "channels"), ("[1.5]", "whole number"), ("16", "list of whole numbers")]
+    {
+        let message = refusal(conv(list));
+        assert!(message.starts_with("policy.conv") && message.contains(part), "{message}");
+    }
+    let start = |list: &str| with("density2d", &[&format!("data.start={list}")]);
+    assert_eq!(start("[0.25, 1]").unwrap().data.start, Some([0.25, 1.0]));
+    for (list, part) in
+        [("[0.25]", "two numbers"), ("[0.5, 0.2]", "smaller one first"), ("[true, false]", "a number")]
+    {
+        let message = refusal(start(list));
+        assert!(message.starts_with("data.start") && message.contains(part), "{message}");
+    }
 }

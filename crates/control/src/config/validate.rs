@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use super::error::ConfigError;
-use super::{Config, Loss};
+use super::{Axis, Config, Equation};
 
 /// Checks one section after the other; the first value out of range is reported.
 pub(super) fn validate(config: &Config) -> Result<(), ConfigError> {
@@ -18,19 +18,37 @@ pub(super) fn validate(config: &Config) -> Result<(), ConfigError> {
 }
 
 fn grids(config: &Config) -> Result<(), ConfigError> {
-    let (n, observe) = (config.grid.n, &config.observe);
-    at_least("grid.n", n, 8)?;
-    positive("grid.length", config.grid.length)?;
-    at_least("observe.n_ref", observe.n_ref, 8)?;
-    at_least("observe.points", observe.points, 2)?;
+    let observe = &config.observe;
+    let keys = [["grid.n", "grid.length", "observe.n_ref"], ["grid.n_y", "grid.length_y", "observe.n_ref_y"]];
+    for (axis, [n, length, n_ref]) in config.axes().iter().zip(keys) {
+        at_least(n, axis.n, 8)?;
+        positive(length, axis.length)?;
+        at_least(n_ref, axis.n_ref, 8)?;
+        nested(n, n_ref, axis)?;
+    }
+    observe.points.map_or(Ok(()), |points| at_least("observe.points", points, 2))?;
+    let (n_ref, shorter) =
+        config.axes().iter().map(|axis| axis.n_ref).zip(["n_ref", "n_ref_y"]).min().expect("an axis");
+    for (key, width) in [("observe.window", observe.window), ("observe.patch", observe.patch)] {
+        let Some(width) = width else { continue };
+        require(width.is_multiple_of(2) && (2..=n_ref).contains(&width), key, width, || {
+            format!("an even number from 2 to {n_ref} (observe.{shorter})")
+        })?;
+    }
+    let Some(conv) = &config.policy.conv else { return Ok(()) };
+    let channels = !conv.is_empty() && conv.iter().all(|channels| (1..=1024).contains(channels));
+    require(channels, "policy.conv", conv, || "one or more numbers of channels from 1 to 1024".to_string())
+}
 
+/// The grid of an axis must refine its reference lattice.
+fn nested(key: &str, n_ref: &str, axis: &Axis) -> Result<(), ConfigError> {
     // Non-periodic grids count one point more than cells.
-    let extra = usize::from(!config.periodic());
-    let cells_ref = observe.n_ref - extra;
-    let refinement = (n - extra) / cells_ref;
-    let nested = refinement >= 1 && (n - extra).is_multiple_of(cells_ref);
+    let extra = usize::from(!axis.periodic());
+    let cells_ref = axis.n_ref - extra;
+    let refinement = (axis.n - extra) / cells_ref;
+    let nested = refinement >= 1 && (axis.n - extra).is_multiple_of(cells_ref);
     let near = refinement.max(1) * cells_ref + extra;
-    require(nested, "grid.n", n, || {
+    require(nested, key, axis.n, || {
         let rule = if extra == 1 {
             format!("1 + a multiple of {cells_ref}")
         } else {
@@ -38,18 +56,10 @@ fn grids(config: &Config) -> Result<(), ConfigError> {
         };
         format!(
             "{rule}, such as {near} or {}, so that it refines the reference lattice; \
-             for a policy on another lattice set observe.n_ref too",
+             for a policy on another lattice set {n_ref} too",
             near + cells_ref
         )
-    })?;
-
-    let window = observe.window;
-    require(
-        window.is_multiple_of(2) && (2..=observe.n_ref).contains(&window),
-        "observe.window",
-        window,
-        || format!("an even number from 2 to {} (observe.n_ref)", observe.n_ref),
-    )
+    })
 }
 
 fn time_and_physics(config: &Config) -> Result<(), ConfigError> {
@@ -66,7 +76,21 @@ fn time_and_physics(config: &Config) -> Result<(), ConfigError> {
             format!("at most {:?} (0.5 / physics.rho), or the explicit reaction step overshoots", 0.5 / rho)
         })?;
     }
-    if config.task == "ks1d" {
+    let physics = &config.physics;
+    for (key, value) in [("physics.drift", physics.drift), ("physics.limit", physics.limit)] {
+        value.map_or(Ok(()), |value| non_negative(key, value))?;
+    }
+    if let Some(limit) = physics.limit {
+        require(limit <= 1.0, "physics.limit", limit, || {
+            "at most 1: a density moves to neighbouring cells only".to_string()
+        })?;
+    }
+    if let Some(diffusion) = physics.diffusion {
+        require((0.0..=0.25).contains(&diffusion), "physics.diffusion", diffusion, || {
+            "from 0 to 0.25, or the explicit step is unstable".to_string()
+        })?;
+    }
+    if config.equation() == Equation::KuramotoSivashinsky1d {
         // The growth rate k^2 - k^4 is at most 1/4, at k^2 = 1/2, and the step divides by 1 - dt (k^2 - k^4) / 2.
         require(time.dt < 8.0, "time.dt", time.dt, || {
             "below 8, or the implicit step is singular".to_string()
@@ -78,18 +102,27 @@ fn time_and_physics(config: &Config) -> Result<(), ConfigError> {
 fn actuation(config: &Config) -> Result<(), ConfigError> {
     let actuation = &config.actuation;
     positive("actuation.sigma", actuation.sigma)?;
-    let half = 0.5 * config.h();
+    let half = 0.5 * config.axes().iter().map(Axis::h).fold(0.0, f64::max);
     require(actuation.sigma >= half, "actuation.sigma", actuation.sigma, || {
         format!(
             "at least {half:?}, half the grid spacing, or the kernel falls between grid points; refine grid.n"
         )
     })?;
-    non_negative("actuation.u_max", actuation.u_max)?;
-    if let Some(v_max) = actuation.v_max {
-        non_negative("actuation.v_max", v_max)?;
+    for (key, value) in [
+        ("actuation.u_max", actuation.u_max),
+        ("actuation.v_max", actuation.v_max),
+        ("actuation.gain", actuation.gain),
+        ("actuation.speed", actuation.speed),
+        ("obstacles.margin", config.obstacles.as_ref().map(|obstacles| obstacles.margin)),
+    ] {
+        value.map_or(Ok(()), |value| non_negative(key, value))?;
     }
     if let Some(safety) = &config.safety {
-        let half = 0.5 * config.grid.length;
+        let half = 0.5 * config.axes().iter().map(|axis| axis.length).fold(f64::INFINITY, f64::min);
+        let wall = safety.wall.unwrap_or(0.0);
+        require((0.0..half).contains(&wall), "safety.wall", wall, || {
+            format!("from 0 to below {half:?}, half of the shorter side")
+        })?;
         require((0.0..half).contains(&safety.margin), "safety.margin", safety.margin, || {
             format!("from 0 to below {half:?}, half of grid.length")
         })?;
@@ -118,23 +151,50 @@ fn data(config: &Config) -> Result<(), ConfigError> {
         ("data.length_start", data.length_start),
         ("data.length_target", data.length_target),
         ("data.amplitude", data.amplitude),
+        ("data.spin_up_dt", data.spin_up_dt),
+        ("data.waves", data.waves),
+        ("data.energy", data.energy),
     ] {
         value.map_or(Ok(()), |value| positive(key, value))?;
     }
-    data.spin_up.map_or(Ok(()), |spin_up| non_negative("data.spin_up", spin_up))
+    for (key, value) in [
+        ("data.spin_up", data.spin_up),
+        ("data.spin_up_nu", data.spin_up_nu),
+        ("data.distance", data.distance),
+    ] {
+        value.map_or(Ok(()), |value| non_negative(key, value))?;
+    }
+    for (key, range) in [
+        ("data.height", data.height),
+        ("data.width", data.width),
+        ("data.start", data.start),
+        ("data.target_x", data.target_x),
+        ("data.target_y", data.target_y),
+    ] {
+        let Some([low, high]) = range else { continue };
+        require(0.0 < low && low <= high && high.is_finite(), key, [low, high], || {
+            "two numbers above 0, the smaller one first".to_string()
+        })?;
+    }
+    Ok(())
 }
 
 fn loss(config: &Config) -> Result<(), ConfigError> {
-    let Loss { track, effort_u, effort_v, bound, coll, accel, terminal, total_forcing } = config.loss;
+    let loss = &config.loss;
     for (key, weight) in [
-        ("loss.track", Some(track)),
-        ("loss.effort_u", Some(effort_u)),
-        ("loss.effort_v", effort_v),
-        ("loss.bound", bound),
-        ("loss.coll", coll),
-        ("loss.accel", accel),
-        ("loss.terminal", Some(terminal)),
-        ("loss.total_forcing", Some(total_forcing)),
+        ("loss.track", Some(loss.track)),
+        ("loss.effort_u", loss.effort_u),
+        ("loss.effort_v", loss.effort_v),
+        ("loss.bound", loss.bound),
+        ("loss.coll", loss.coll),
+        ("loss.accel", loss.accel),
+        ("loss.terminal", Some(loss.terminal)),
+        ("loss.total_forcing", loss.total_forcing),
+        ("loss.obstacle", loss.obstacle),
+        ("loss.moment", loss.moment),
+        ("loss.moment_end", loss.moment_end),
+        ("loss.mass", loss.mass),
+        ("loss.smooth", loss.smooth),
     ] {
         weight.map_or(Ok(()), |weight| non_negative(key, weight))?;
     }

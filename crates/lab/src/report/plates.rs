@@ -4,7 +4,8 @@ use figure::Figure;
 
 use super::Report;
 use crate::Evaluated;
-use crate::figures::{learning_curve, snapshots, space_time, time_courses};
+use crate::figures::{learning_curve, snapshots, snapshots_2d, space_time, time_courses};
+use crate::run_2d::Run2d;
 use crate::training_log::TrainingLog;
 
 /// A figure of the report.
@@ -23,29 +24,41 @@ impl Report<'_> {
         let evaluated = &Evaluated { config: self.config, cases: self.cases, rollouts: self.rollouts };
         let (case, count) = (evaluated.median_case(), self.cases.count);
         let which = format!("case {case} (from 0) of {count}, the one with the median final error");
-        let mut plates = vec![
-            Plate {
-                name: "space_time",
-                figure: space_time(evaluated, case),
-                caption: format!(
-                    "The field without control, with control and the agents' paths, and the error that is left, \
-                     its colours cut at the 95th percentile: {which}."
-                ),
-            },
-            Plate {
+        let mut plates = match Run2d::of_case(evaluated, case) {
+            Ok(run) => vec![Plate {
                 name: "snapshots",
-                figure: snapshots(evaluated, case),
-                caption: format!("The same case at a few moments, agents as triangles on the axis: {which}."),
-            },
-            Plate {
-                name: "time_courses",
-                figure: time_courses(evaluated),
+                figure: snapshots_2d(&run),
                 caption: format!(
-                    "Error and effort over time: median and 10–90 % band over {count} cases, actions as means \
-                     over the agents."
+                    "The field without control and with control, agents as dots with their way so far, contours of the target: \
+                     {which}."
                 ),
-            },
-        ];
+            }],
+            Err(_) => vec![
+                Plate {
+                    name: "space_time",
+                    figure: space_time(evaluated, case),
+                    caption: format!(
+                        "The field without control, with control and the agents' paths, and the error that is left, \
+                         its colours cut at the 95th percentile: {which}."
+                    ),
+                },
+                Plate {
+                    name: "snapshots",
+                    figure: snapshots(evaluated, case),
+                    caption: format!(
+                        "The same case at a few moments, agents as triangles on the axis: {which}."
+                    ),
+                },
+            ],
+        };
+        plates.push(Plate {
+            name: "time_courses",
+            figure: time_courses(evaluated),
+            caption: format!(
+                "Error and effort over time: median and 10–90 % band over {count} cases, actions as means \
+                     over the agents."
+            ),
+        });
         if !log.is_empty() {
             plates.push(Plate {
                 name: "learning_curve",

@@ -16,6 +16,8 @@ pub(super) fn results(evaluation: &Evaluation) -> String {
         "|---|---:|---:|---:|\n".to_string(),
         row("final, uncontrolled", off.last),
         row("final, **controlled**", on.last),
+        row("half-way, uncontrolled", off.half),
+        row("half-way, **controlled**", on.half),
         row("time mean, uncontrolled", off.time_mean),
         row("time mean, **controlled**", on.time_mean),
     ]
@@ -27,6 +29,7 @@ pub(super) fn beside_the_paper(evaluation: &Evaluation) -> Option<String> {
     let paper = published(&evaluation.task)?;
     let (what, of): (_, fn(Metric) -> Spread) = match paper.reported {
         Reported::Final => ("final", |metric| metric.last),
+        Reported::Half => ("half-way", |metric| metric.half),
         Reported::TimeMean => ("time mean", |metric| metric.time_mean),
     };
     let ours = |metric: Metric| two_std(of(metric));
@@ -48,12 +51,40 @@ pub(super) fn beside_the_paper(evaluation: &Evaluation) -> Option<String> {
     )
 }
 
-/// What the agents spent.
+/// What the agents spent, and what only some tasks measure.
 pub(super) fn effort(evaluation: &Evaluation) -> String {
-    format!(
-        "Effort of {} agents: mean u² = {} per agent, Σ u² = {} over all agents (means over time and cases).\n",
-        evaluation.agents,
-        number(evaluation.effort.mean_u2),
-        number(evaluation.effort.sum_u2)
-    )
+    let Evaluation { agents, effort, controlled, uncontrolled, violations, .. } = evaluation;
+    let mut text = String::new();
+    if effort.mean_u2 > 0.0 {
+        text += &format!(
+            "Effort of {agents} agents: mean u² = {} per agent, Σ u² = {} over all agents (means over time and cases).\n",
+            number(effort.mean_u2),
+            number(effort.sum_u2)
+        );
+    }
+    if let Some(mean_v2) = effort.mean_v2 {
+        text += &format!("Motion: mean |v|² = {}.\n", number(mean_v2));
+    }
+    if let (Some(on), Some(off)) = (controlled.moment, uncontrolled.moment) {
+        text += &format!(
+            "Distance of centroid and spread from the target's at the end: {} ({} without control).\n",
+            number(on.mean),
+            number(off.mean)
+        );
+    }
+    if let (Some(on), Some(off)) = (controlled.mass_change, uncontrolled.mass_change) {
+        text += &format!(
+            "Relative change of the mass: {} ({} without control).\n",
+            number(on.mean),
+            number(off.mean)
+        );
+    }
+    if let Some(violations) = violations {
+        text += &format!(
+            "Share of agent-steps inside a disc: {}, inside a margin: {}.\n",
+            number(violations.disc),
+            number(violations.margin)
+        );
+    }
+    text
 }

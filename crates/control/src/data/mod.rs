@@ -1,16 +1,12 @@
 //! Cases: initial states and targets, drawn from a seed or published with the paper.
 //!
-//! Tracking tasks start from a random field of correlation length `data.length_start` and aim at another one of
-//! `data.length_target`: densities for `fkpp1d`, bridged fields for `heat1d`. `ks1d` starts from small noise without mean, run
-//! uncontrolled for `data.spin_up` time units until it is on the attractor, and aims at 0.
+//! How the cases of each task are drawn is told in `draw`.
 
-use crate::config::{Config, Pairs};
-use crate::physics;
+mod draw;
+
+use crate::config::Config;
 use crate::random::{Purpose, stream};
 use adjoint::Threads;
-use pde::random_field::normals;
-use pde::{RandomField, evolve};
-use rand_chacha::ChaCha8Rng;
 use safetensors::SafeTensors;
 use thiserror::Error;
 
@@ -19,13 +15,13 @@ use thiserror::Error;
 pub struct Cases {
     /// Number of cases.
     pub count: usize,
-    /// Grid points.
+    /// Grid points of a field.
     pub n: usize,
-    /// Initial fields, `[count][n]`.
+    /// Initial fields, `[count][n]`; in 2D row by row.
     pub z0: Vec<f64>,
     /// Targets, `[count][n]`.
     pub zt: Vec<f64>,
-    /// Start positions of the agents, `[count][agents]`; `None` for those of the task.
+    /// Start positions of the agents, `[count][dims][agents]`; `None` for those of the task.
     pub xi0: Option<Vec<f64>>,
 }
 
@@ -67,12 +63,8 @@ impl Cases {
             Pool::HeldOut => Purpose::HeldOutCases,
         };
         let rng = &mut stream(seed, purpose, 0);
-        let n = config.grid.n;
-        let (z0, zt) = match config.task.as_str() {
-            "ks1d" => (on_attractor(config, rng, count, threads, progress), vec![0.0; count * n]),
-            _ => tracking_pairs(config, rng, pool, count),
-        };
-        Cases { count, n, z0, zt, xi0: None }
+        let (z0, zt) = draw::draw(config, rng, pool, count, threads, progress);
+        Cases { count, n: config.points(), z0, zt, xi0: None }
     }
 
     /// The 50 cases behind the paper's main table.
@@ -82,7 +74,7 @@ impl Cases {
             "heat1d" => "heat",
             task => return Err(PaperCasesError::NoneForTask(task.to_string())),
         };
-        let file = SafeTensors::deserialize(include_bytes!("../data/paper_cases_1d.safetensors"))
+        let file = SafeTensors::deserialize(include_bytes!("../../data/paper_cases_1d.safetensors"))
             .expect("the file in the library is whole");
         let tensor = |part: &str| file.tensor(&format!("{prefix}_{part}")).expect("fields of every case");
         let values = |part: &str| {
@@ -90,7 +82,7 @@ impl Cases {
             bytes.map(|b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))).collect::<Vec<_>>()
         };
         let shape = tensor("z0").shape().to_vec();
-        if config.grid.n != shape[1] {
+        if config.points() != shape[1] {
             return Err(PaperCasesError::OtherGrid(config.grid.n));
         }
         Ok(Cases { count: shape[0], n: shape[1], z0: values("z0"), zt: values("zt"), xi0: None })
@@ -112,57 +104,6 @@ impl Cases {
         let agents = all.len() / self.count;
         Some(&all[case * agents..(case + 1) * agents])
     }
-}
-
-fn tracking_pairs(config: &Config, rng: &mut ChaCha8Rng, pool: Pool, count: usize) -> (Vec<f64>, Vec<f64>) {
-    let (data, points) = (&config.data, physics::grid(config).x.points());
-    let std = data.std.expect("tracking tasks have random fields");
-    let family = |length: Option<f64>| {
-        RandomField::new(&points, length.expect("tracking tasks have correlation lengths"), std)
-    };
-    let (start, target) = (family(data.length_start), family(data.length_target));
-    let shared = pool == Pool::Training && data.pairs == Some(Pairs::Shared);
-    let shape = match config.task.as_str() {
-        "fkpp1d" => RandomField::density,
-        _ => RandomField::bridged,
-    };
-    let (mut z0, mut zt) = (Vec::new(), Vec::new());
-    for _ in 0..count {
-        let first = normals(rng, points.len());
-        let second = if shared { first.clone() } else { normals(rng, points.len()) };
-        z0.extend(shape(&start, &first));
-        zt.extend(shape(&target, &second));
-    }
-    (z0, zt)
-}
-
-/// Spin-ups between two reports of progress.
-const GROUP: usize = 32;
-
-fn on_attractor(
-    config: &Config,
-    rng: &mut ChaCha8Rng,
-    count: usize,
-    threads: &Threads,
-    progress: Progress<'_>,
-) -> Vec<f64> {
-    let (n, data) = (config.grid.n, &config.data);
-    let amplitude = data.amplitude.expect("stabilisation starts from noise");
-    let steps = (data.spin_up.expect("stabilisation has a spin-up") / config.time.dt).round() as usize;
-    let mut states = Vec::with_capacity(count * n);
-    while states.len() < count * n {
-        let done = states.len() / n;
-        progress(done, count);
-        let mut noise = Vec::with_capacity(GROUP * n);
-        for _ in done..count.min(done + GROUP) {
-            let one = normals(rng, n);
-            let mean = one.iter().sum::<f64>() / n as f64;
-            noise.extend(one.iter().map(|value| amplitude * (value - mean)));
-        }
-        states.extend(evolve(physics::dynamics(config).as_ref(), &noise, None, steps, threads));
-    }
-    progress(count, count);
-    states
 }
 
 #[cfg(test)]

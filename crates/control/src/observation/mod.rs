@@ -1,0 +1,69 @@
+//! What an agent sees: the tracking error and its gradient, around its own position.
+//!
+//! The error `e = z - z*` is read on the *reference lattice*, the points of the task's default grid, so that a policy sees the
+//! same numbers on any finer grid: on a grid refined by an integer factor s every s-th point is read. Gradient channels are
+//! central differences per reference cell, `(e_{j+1} - e_{j-1}) / 2`, not divided by the spacing; one-sided first differences
+//! at the ends of an axis, wrapped on a periodic one. Channels are computed on the whole field, then cut out around every
+//! agent: [`window`] in 1D, [`patch`] in 2D.
+//!
+//! Differentiated in `e`; in the position only with `observe.sampling = "linear"`.
+
+pub mod patch;
+pub mod window;
+
+use crate::config::{self, Axis};
+use adjoint::{Sampling, Sparse};
+
+/// From the grid of an axis to its reference lattice; `None` where they are the same.
+fn restriction(axis: &Axis) -> Option<Sparse> {
+    let stride = axis.stride();
+    let rows = || (0..axis.n_ref).map(|j| vec![(stride * j, 1.0)]).collect();
+    (stride > 1).then(|| Sparse::from_rows(axis.n, rows()))
+}
+
+/// Differences per reference cell along an axis, on its reference lattice.
+fn gradient(n_ref: usize, periodic: bool) -> Sparse {
+    let row = |j: usize| {
+        let (before, after) = match periodic {
+            true => ((j + n_ref - 1) % n_ref, (j + 1) % n_ref),
+            false => (j.saturating_sub(1), (j + 1).min(n_ref - 1)),
+        };
+        let weight = if !periodic && (j == 0 || j == n_ref - 1) { 1.0 } else { 0.5 };
+        vec![(before, -weight), (after, weight)]
+    };
+    Sparse::from_rows(n_ref, (0..n_ref).map(row).collect())
+}
+
+fn sampling(sampling: config::Sampling) -> Sampling {
+    match sampling {
+        config::Sampling::Cell => Sampling::Cell,
+        config::Sampling::Linear => Sampling::Linear,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+
+    #[test]
+    fn a_ramp_has_the_same_gradient_everywhere() {
+        let field: Vec<f64> = (0..10).map(|j| 0.5 * j as f64).collect();
+        assert_eq!(gradient(10, false).apply(&field), [0.5; 10]);
+    }
+
+    #[test]
+    fn a_wave_is_differentiated_across_the_seam() {
+        let wave: Vec<f64> = (0..16).map(|j| (std::f64::consts::TAU * j as f64 / 16.0).sin()).collect();
+        let slope = gradient(16, true).apply(&wave);
+        assert!((slope[0] - (std::f64::consts::TAU / 16.0).sin()).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_finer_grid_is_read_at_the_reference_points() {
+        let config = Config::preset("heat1d").unwrap().with_sets(&["grid.n=199".to_string()]).unwrap();
+        let fine: Vec<f64> = (0..199).map(f64::from).collect();
+        let read = restriction(&config.axes()[0]).unwrap().apply(&fine);
+        assert_eq!(read, (0..100).map(|j| f64::from(2 * j)).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,72 @@
+//! 2D: a square patch of the error and of its two gradients, `p x p` points of the reference lattice around the agent's cell.
+//!
+//! No resampling. Beyond the walls the end values are repeated; on a torus the patch is wrapped.
+
+use super::{gradient, restriction, sampling};
+use crate::config::Config;
+use adjoint::{PatchLattice, Sampling, Sparse, Var};
+
+/// Channels of a patch: `e`, `d_x e`, `d_y e`.
+pub const CHANNELS: usize = 3;
+
+/// The sensors of a 2D task.
+pub struct Patches {
+    lattice: PatchLattice,
+    /// From the grid to the reference lattice, along each axis.
+    restriction: [Option<Sparse>; 2],
+    gradient: [Sparse; 2],
+}
+
+impl Patches {
+    /// The sensors that `config.observe` describes.
+    ///
+    /// # Panics
+    /// If the task is not two-dimensional.
+    pub fn new(config: &Config) -> Patches {
+        let axes: [_; 2] = config.axes().try_into().expect("patches are cut out of 2D fields");
+        Patches {
+            lattice: PatchLattice {
+                patch: config.observe.patch.expect("2D tasks have a patch"),
+                n: axes.map(|axis| axis.n_ref),
+                density: axes.map(|axis| axis.cells_per_length()),
+                periodic: config.periodic(),
+                sampling: sampling(config.observe.sampling),
+            },
+            restriction: [restriction(&axes[0]), restriction(&axes[1])],
+            gradient: axes.map(|axis| gradient(axis.n_ref, axis.periodic())),
+        }
+    }
+
+    /// Points of the reference lattice.
+    pub fn n(&self) -> [usize; 2] {
+        self.lattice.n
+    }
+
+    /// Points along a side of a patch.
+    pub fn size(&self) -> usize {
+        self.lattice.patch
+    }
+
+    /// Whether the lattice wraps around.
+    pub fn periodic(&self) -> bool {
+        self.lattice.periodic
+    }
+
+    /// All channels on the whole lattice, one above the other: `[3 n_x][n_y]`.
+    pub fn channels<'t>(&self, e: Var<'t>) -> Var<'t> {
+        let [x, y] = &self.restriction;
+        let e = x.as_ref().map_or(e, |matrix| e.linear(matrix));
+        let e = y.as_ref().map_or(e, |matrix| e.linear_cols(matrix));
+        e.stack(e.linear(&self.gradient[0])).stack(e.linear_cols(&self.gradient[1]))
+    }
+
+    /// Patches of some maps `[c n_x][n_y]` around agents at `xi` (`[2][agents]`): `[p p c][agents]`, by row, column, channel.
+    pub fn cut<'t>(&self, maps: Var<'t>, xi: Var<'t>) -> Var<'t> {
+        xi.patches(maps, self.lattice)
+    }
+
+    /// Where patches are cut out, if that depends on cells alone.
+    pub fn cells(&self) -> Option<PatchLattice> {
+        (self.lattice.sampling == Sampling::Cell).then_some(self.lattice)
+    }
+}

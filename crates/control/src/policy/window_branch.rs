@@ -1,0 +1,44 @@
+//! 1D branch: `2P -> 64 -> 64`, each layer dense, divided by its norm + 1 (softnorm), tanh.
+//!
+//! The resampling of the window is multiplied into the first layer, once per rollout.
+
+use super::{Dense, Layer, layer};
+use crate::config::Config;
+use crate::observation::window::Windows;
+use adjoint::Var;
+
+/// Numbers out.
+pub(super) const WIDTH: usize = 64;
+/// Width of the layer that joins branch and trunk.
+pub(super) const HEAD_WIDTH: usize = 32;
+
+pub(super) fn layers(config: &Config) -> Vec<Layer> {
+    let points = config.observe.points.expect("1D tasks resample their window");
+    vec![layer("branch.0", 2 * points, WIDTH), layer("branch.1", WIDTH, WIDTH)]
+}
+
+pub(super) struct WindowBranch<'t> {
+    windows: Windows,
+    layers: [Dense<'t>; 2],
+    /// The first weight with the resampling in it: `[2 W][64]`.
+    first: Var<'t>,
+    softnorm: bool,
+}
+
+impl<'t> WindowBranch<'t> {
+    pub fn new(config: &Config, layers: [Dense<'t>; 2]) -> WindowBranch<'t> {
+        let windows = Windows::new(config);
+        let first = layers[0].w.linear(&windows.resampling().transpose());
+        WindowBranch { windows, layers, first, softnorm: config.policy.softnorm }
+    }
+
+    pub fn observation(&self, e: Var<'t>, xi: Var<'t>) -> Var<'t> {
+        self.windows.cut(e, xi).linear(self.windows.resampling())
+    }
+
+    pub fn apply(&self, e: Var<'t>, xi: Var<'t>) -> Var<'t> {
+        let activate = |x: Var<'t>| if self.softnorm { x.softnorm_tanh() } else { x.tanh() };
+        let hidden = activate(self.windows.cut(e, xi).dense(self.first, Some(self.layers[0].b)));
+        activate(self.layers[1].apply(hidden))
+    }
+}
