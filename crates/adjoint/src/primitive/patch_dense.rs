@@ -305,7 +305,8 @@ dispatched! {
                     };
                 }
                 if V::TILE == 8 {
-                    tiles!(12);
+                    // no more, or the places of the patches do not fit into registers
+                    tiles!(8);
                 }
                 tiles!(4);
                 tiles!(1);
