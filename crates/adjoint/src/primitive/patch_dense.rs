@@ -297,7 +297,7 @@ dispatched! {
                 let mut q = 0;
                 macro_rules! tiles {
                     ($q:literal) => {
-                        while q + $q <= block.count {
+                        while block.count - q >= $q {
                             let at = (q, $o, $count);
                             tile::<V, $q, $c, $part>(layer, block, (weight, maps), ($r, $k), at, by_lane);
                             q += $q;
@@ -376,7 +376,7 @@ dispatched! {
                 let mut k = 0;
                 macro_rules! tiles {
                     ($k:literal) => {
-                        while k + $k <= layer.line() {
+                        while layer.line() - k >= $k {
                             outer_tile::<V, $k, $c>(layer, block, (maps, by_lane), ($r, k, $o), dw);
                             k += $k;
                         }
