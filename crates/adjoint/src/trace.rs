@@ -396,7 +396,7 @@ impl<'t> Var<'t> {
     pub fn quadratic(self, other: Var<'t>, [a, b, c]: [f64; 3]) -> Var<'t> {
         self.tracer.apply(Quadratic { a, b, c }, &[self, other])
     }
-    /// `sum of table * value` over up to six values of one shape, with a number per row in every table.
+    /// `sum of table * value` over up to six values of one shape; a table is a number per row, or one for all rows.
     pub fn combination(terms: &[(&[f64], Var<'t>)]) -> Var<'t> {
         let values: Vec<Var<'t>> = terms.iter().map(|t| t.1).collect();
         let tables = terms.iter().map(|t| t.0.to_vec()).collect();

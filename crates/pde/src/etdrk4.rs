@@ -32,7 +32,6 @@ pub struct Etdrk4 {
     last: [Vec<f64>; 3],
     /// What the forcing gives to a stage, `Q`, and to a step, `F1 + 4 F2 + F3`.
     forcing: [Vec<f64>; 2],
-    ones: Vec<f64>,
 }
 
 /// What a forcing adds to the stages of a step and to its end.
@@ -62,7 +61,6 @@ impl Etdrk4 {
                 all.iter().map(|c| c[0]).collect(),
                 all.iter().map(|c| c[1] + 4.0 * c[2] + c[3]).collect(),
             ],
-            ones: vec![1.0; symbol.len()],
         }
     }
 
@@ -79,13 +77,13 @@ impl Etdrk4 {
         let [q, twice_q, minus_q] = &self.stage;
         let [f1, f2, f3] = &self.last;
         let n_z = nonlinear(z);
-        let a = Var::combination(&[(&self.half, z), (q, n_z), (&self.ones, f.stage)]);
+        let a = Var::combination(&[(&self.half, z), (q, n_z), (&[1.0], f.stage)]);
         let n_a = nonlinear(a);
-        let b = Var::combination(&[(&self.half, z), (q, n_a), (&self.ones, f.stage)]);
+        let b = Var::combination(&[(&self.half, z), (q, n_a), (&[1.0], f.stage)]);
         let n_b = nonlinear(b);
-        let c = Var::combination(&[(&self.half, a), (twice_q, n_b), (minus_q, n_z), (&self.ones, f.stage)]);
+        let c = Var::combination(&[(&self.half, a), (twice_q, n_b), (minus_q, n_z), (&[1.0], f.stage)]);
         let n_c = nonlinear(c);
-        Var::combination(&[(&self.full, z), (f1, n_z), (f2, n_a), (f2, n_b), (f3, n_c), (&self.ones, f.end)])
+        Var::combination(&[(&self.full, z), (f1, n_z), (f2, n_a), (f2, n_b), (f3, n_c), (&[1.0], f.end)])
     }
 
     /// What `steps` steps do to a mode without a nonlinear term: the factors of its value and of its forcing, per row.

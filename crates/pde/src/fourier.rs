@@ -179,6 +179,7 @@ impl Fourier {
         others: impl FnOnce(Var<'t>, Var<'t>) -> Var<'t>,
     ) -> Var<'t> {
         let (z, first, all) = (self.forward(z), self.resolved(), self.len());
+        let forcing = forcing.broadcast(z.shape());
         let next = resolved(z.slice(0..first), forcing.slice(0..first));
         let next = if first == all {
             next

@@ -44,7 +44,7 @@ pub use fourier::Fourier;
 pub use grid::{Axis, Boundary, Grid};
 pub use heat::Heat;
 pub use heat_2d::Heat2d;
-pub use kuramoto_sivashinsky::KuramotoSivashinsky;
+pub use kuramoto_sivashinsky::{KuramotoSivashinsky, KuramotoSivashinskyEtdrk4};
 pub use kuramoto_sivashinsky_2d::KuramotoSivashinsky2d;
 pub use random_field::RandomField;
 pub use random_field_2d::RandomField2d;

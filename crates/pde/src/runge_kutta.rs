@@ -9,14 +9,12 @@ use adjoint::Var;
 
 /// The value after one step of length `dt`; `rate` is `F`.
 pub fn rk4<'t>(z: Var<'t>, dt: f64, rate: impl Fn(Var<'t>) -> Var<'t>) -> Var<'t> {
-    let table = |c: f64| vec![c; z.rows()];
-    let (one, half, whole) = (table(1.0), table(dt / 2.0), table(dt));
     let k1 = rate(z);
-    let k2 = rate(Var::combination(&[(&one, z), (&half, k1)]));
-    let k3 = rate(Var::combination(&[(&one, z), (&half, k2)]));
-    let k4 = rate(Var::combination(&[(&one, z), (&whole, k3)]));
-    let (sixth, third) = (table(dt / 6.0), table(dt / 3.0));
-    Var::combination(&[(&one, z), (&sixth, k1), (&third, k2), (&third, k3), (&sixth, k4)])
+    let k2 = rate(Var::combination(&[(&[1.0], z), (&[dt / 2.0], k1)]));
+    let k3 = rate(Var::combination(&[(&[1.0], z), (&[dt / 2.0], k2)]));
+    let k4 = rate(Var::combination(&[(&[1.0], z), (&[dt], k3)]));
+    let (sixth, third) = ([dt / 6.0], [dt / 3.0]);
+    Var::combination(&[(&[1.0], z), (&sixth, k1), (&third, k2), (&third, k3), (&sixth, k4)])
 }
 
 /// What `steps` steps do to `z_t = l z + f`: the factors of `z` and of `f`.

@@ -27,8 +27,7 @@ pub struct Vorticity {
     /// `psi` from `w`, for resolved modes.
     stream: Vec<f64>,
     /// Of the two products, what makes `-q . grad w`, for resolved modes.
-    advection: [Vec<f64>; 2],
-    ones: Vec<f64>,
+    advection: (f64, Vec<f64>),
 }
 
 impl Vorticity {
@@ -47,17 +46,8 @@ impl Vorticity {
         let resolved = fourier.resolved();
         let anisotropic =
             fourier.wave_numbers()[..resolved].iter().map(|[x, y]| plain * (x * x - y * y)).collect();
-        let advection = [vec![-mixed; resolved], anisotropic];
-        Vorticity {
-            grid: Grid::rectangle(x, y),
-            fourier,
-            dt,
-            decay,
-            others,
-            stream,
-            advection,
-            ones: vec![1.0; resolved],
-        }
+        let advection = (-mixed, anisotropic);
+        Vorticity { grid: Grid::rectangle(x, y), fourier, dt, decay, others, stream, advection }
     }
 
     /// `-q . grad w + nu lap w + f` of resolved modes.
@@ -67,8 +57,8 @@ impl Vorticity {
         let (q, p) = (self.fourier.evaluate(psi, [0, 1]), self.fourier.evaluate(psi, [1, 0]));
         let squares = self.fourier.project(p.quadratic(q, [1.0, 0.0, -1.0]), [1, 1]);
         let product = self.fourier.project(p.quadratic(q, [0.0, -1.0, 0.0]), [0, 0]);
-        let [mixed, anisotropic] = &self.advection;
-        Var::combination(&[(mixed, squares), (anisotropic, product), (&self.decay, w), (&self.ones, f)])
+        let (mixed, anisotropic) = &self.advection;
+        Var::combination(&[(&[*mixed], squares), (anisotropic, product), (&self.decay, w), (&[1.0], f)])
     }
 
     /// An initial state of mean 0: independent normal Fourier modes times `exp(-k^2 / (2 peak^2))`, scaled to the kinetic

@@ -1,4 +1,4 @@
-//! `y = sum over i of t_i x_i` with a constant number per row in every table `t_i`: the stages of an integrator whose linear
+//! `y = sum over i of t_i x_i` with constant tables `t_i` of a number per row, or one number for all rows: the stages of an integrator whose linear
 //! part is diagonal, one pass over memory each.
 //!
 //! Tables are laid out like the values, one number per lane, so that few samples still fill a vector.
@@ -15,7 +15,7 @@ impl Primitive for Combination {
         assert!(inputs.len() <= MAX_INPUTS, "at most {MAX_INPUTS} values");
         for (shape, table) in inputs.iter().zip(&self.tables) {
             assert_eq!(*shape, inputs[0], "values of one shape");
-            assert_eq!(table.len(), shape.rows, "a number per row");
+            assert!(table.len() == shape.rows || table.len() == 1, "a number per row, or one for all");
         }
         inputs[0]
     }
@@ -27,14 +27,34 @@ impl Primitive for Combination {
     }
     both_precisions!(|self, io| {
         let lanes = io.output_lanes();
-        let spread = |t: &Vec<f64>| t.iter().flat_map(|&v| std::iter::repeat_n(T::of(v), lanes)).collect();
-        Tables::<T> { tables: self.tables.iter().map(spread).collect() }
+        let laid_out = |t: &Vec<f64>| {
+            let lanes = if t.len() == 1 { WIDEST } else { lanes };
+            let data = t.iter().flat_map(|&v| std::iter::repeat_n(T::of(v), lanes)).collect();
+            Table { data, mask: if t.len() == 1 { 0 } else { usize::MAX } }
+        };
+        Tables::<T> { tables: self.tables.iter().map(laid_out).collect() }
     });
 }
 
 struct Tables<T> {
-    tables: Vec<Vec<T>>,
+    tables: Vec<Table<T>>,
 }
+
+struct Table<T> {
+    data: Vec<T>,
+    /// What of an index counts: nothing if one number stands for all rows.
+    mask: usize,
+}
+
+impl<T: Real> Table<T> {
+    #[inline(always)]
+    fn get<V: Vector<Real = T>>(&self, i: usize, count: usize) -> V {
+        V::get(&self.data, i & self.mask, count)
+    }
+}
+
+/// Lanes of the widest vector.
+const WIDEST: usize = 16;
 
 impl<T: Real> Kernel<T> for Tables<T> {
     fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut [T]) {
@@ -51,19 +71,19 @@ impl<T: Real> Kernel<T> for Tables<T> {
 
 /// `sum of t_i x_i` for N values.
 #[inline(always)]
-fn sum<V: Vector, const N: usize>(t: &[Vec<V::Real>], x: &[&[V::Real]; MAX_INPUTS], y: &mut [V::Real]) {
-    let t: [&[V::Real]; N] = std::array::from_fn(|k| &t[k][..]);
+fn sum<V: Vector, const N: usize>(t: &[Table<V::Real>], x: &[&[V::Real]; MAX_INPUTS], y: &mut [V::Real]) {
+    let t: [&Table<V::Real>; N] = std::array::from_fn(|k| &t[k]);
     sweep!(V, y.len(), |i, n| {
-        let mut sum = V::get(t[0], i, n).mul(V::get(x[0], i, n));
+        let mut sum = t[0].get::<V>(i, n).mul(V::get(x[0], i, n));
         for k in 1..N {
-            sum = V::get(t[k], i, n).fma(V::get(x[k], i, n), sum);
+            sum = t[k].get::<V>(i, n).fma(V::get(x[k], i, n), sum);
         }
         sum.put(y, i, n);
     });
 }
 
 dispatched! {
-    fn combine(tables: &[Vec<T>], x: &[&[T]; MAX_INPUTS], y: &mut [T]) {
+    fn combine(tables: &[Table<T>], x: &[&[T]; MAX_INPUTS], y: &mut [T]) {
         match tables.len() {
             1 => sum::<V, 1>(tables, x, y),
             2 => sum::<V, 2>(tables, x, y),
@@ -77,9 +97,9 @@ dispatched! {
 
 dispatched! {
     /// `to (+)= t dy`.
-    fn spread(t: &[T], dy: &[T], accumulate: bool, to: &mut [T]) {
+    fn spread(t: &Table<T>, dy: &[T], accumulate: bool, to: &mut [T]) {
         sweep!(V, to.len(), |i, n| {
-            V::get(t, i, n).mul(V::get(dy, i, n)).put_or_add(accumulate, to, i, n);
+            t.get::<V>(i, n).mul(V::get(dy, i, n)).put_or_add(accumulate, to, i, n);
         });
     }
 }

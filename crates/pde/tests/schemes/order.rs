@@ -3,7 +3,7 @@
 use crate::common::{apply, distance};
 use adjoint::Threads;
 use pde::operators::{implicit_diffusion, laplacian};
-use pde::{Axis, Boundary, Dynamics, Fkpp, Heat, KuramotoSivashinsky, evolve};
+use pde::{Axis, Boundary, Dynamics, Fkpp, Heat, KuramotoSivashinsky, KuramotoSivashinskyEtdrk4, evolve};
 use std::f64::consts::{PI, TAU};
 
 /// Order in time, from runs with time steps `dt`, `dt/2` and `dt/4` to the same time under a constant forcing.
@@ -54,6 +54,14 @@ fn kuramoto_sivashinsky() {
     let z0 = |x: f64| (TAU * x / 22.0).cos() + 0.5 * (2.0 * TAU * x / 22.0).sin();
     let measured = temporal_order(make, z0, |x| 0.2 * (3.0 * TAU * x / 22.0).cos(), 20, 0.0125);
     assert_declared("kuramoto-sivashinsky", measured, make(1.0).order());
+}
+
+#[test]
+fn kuramoto_sivashinsky_etdrk4() {
+    let make = |dt| KuramotoSivashinskyEtdrk4::new(64, 22.0, dt);
+    let z0 = |x: f64| (TAU * x / 22.0).cos() + 0.5 * (2.0 * TAU * x / 22.0).sin();
+    let measured = temporal_order(make, z0, |x| 0.2 * (3.0 * TAU * x / 22.0).cos(), 40, 0.01);
+    assert_declared("kuramoto-sivashinsky, etdrk4", measured, make(1.0).order());
 }
 
 #[test]

@@ -302,8 +302,8 @@ struct Passes<T> {
 
 impl<T: Real> Passes<T> {
     fn new(axes: &[Axis; 2], transposed: bool, lanes: usize) -> Self {
-        let repeated =
-            if [1, 2, 4].contains(&lanes) || (lanes == 8 && size_of::<T>() == 4) { lanes } else { 0 };
+        let groups: &[usize] = if size_of::<T>() == 4 { &[1, 2, 4, 8] } else { &[1] };
+        let repeated = if groups.contains(&lanes) { lanes } else { 0 };
         let first = Packed::new(&axes[0], axes[1].outputs() * lanes, 0);
         Passes { axes: [first, Packed::new(&axes[1], lanes, repeated)], transposed, lanes }
     }

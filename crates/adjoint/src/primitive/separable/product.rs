@@ -108,41 +108,39 @@ fn next_tile(left: usize, most: usize) -> usize {
     left.div_ceil(left.div_ceil(most))
 }
 
-/// All rows of a strip of columns, in tiles of the listed heights (the largest first).
+/// All rows of a strip of columns, in tiles of the listed heights (from the largest to 1).
 macro_rules! strip {
     ($tile:ident, $S:literal, $C:literal, [$most:literal $(, $R:literal)*], $x:expr, $rows:expr, $at:expr, $y:expr) => {{
         let mut at = $at;
         while at.r < $rows {
             let height = next_tile($rows - at.r, $most);
-            match height {
-                $($R => $tile::<V, $S, $R, $C>($x, at, $y),)*
-                _ => $tile::<V, $S, $most, $C>($x, at, $y),
-            }
-            at.r += height;
+            at.r += if height >= $most {
+                $tile::<V, $S, $most, $C>($x, at, $y);
+                $most
+            } $(else if height >= $R {
+                $tile::<V, $S, $R, $C>($x, at, $y);
+                $R
+            })* else {
+                unreachable!("tiles of one row fit anywhere")
+            };
         }
     }};
 }
 
-/// All strips of columns: three or two vectors wide (4 = 2 + 2), then what is left.
+/// All strips of columns, two vectors wide, then what is left.
 macro_rules! strips {
-    ($tile:ident, $S:literal, $x:expr, $rows:expr, $width:expr, $padded:expr, $at:expr, $y:expr, $three:tt, $two:tt, $one:tt) => {{
+    ($tile:ident, $S:literal, $x:expr, $rows:expr, $width:expr, $padded:expr, $at:expr, $y:expr, $two:tt, $one:tt) => {{
         let mut at = $at;
         while at.c < $width {
             let left = $width - at.c;
-            let vectors = left / V::LANES;
-            if vectors >= 3 && vectors != 4 {
-                strip!($tile, $S, 3, $three, $x, $rows, at, $y);
-                at.c += 3 * V::LANES;
-            } else if vectors >= 2 {
+            if left >= 2 * V::LANES {
                 strip!($tile, $S, 2, $two, $x, $rows, at, $y);
                 at.c += 2 * V::LANES;
-            } else if vectors == 1 {
-                strip!($tile, $S, 1, $one, $x, $rows, at, $y);
-                at.c += V::LANES;
             } else {
-                let part = Place { load: if $padded { V::LANES } else { left }, store: left, ..at };
+                let lanes = left.min(V::LANES);
+                let part = Place { load: if $padded { V::LANES } else { lanes }, store: lanes, ..at };
                 strip!($tile, $S, 1, $one, $x, $rows, part, $y);
-                at.c = $width;
+                at.c += lanes;
             }
         }
     }};
@@ -166,18 +164,19 @@ dispatched! {
             ($S:literal) => {
                 // accumulators fill the registers: 32 of them or 16
                 match (folded, V::TILE == 8) {
-                    (true, true) => strips!(folded_tile, $S, x, rows, width, padded, at, y, [2, 1], [3, 2, 1], [6, 5, 4, 3, 2, 1]),
-                    (true, false) => strips!(folded_tile, $S, x, rows, width, padded, at, y, [1], [1], [3, 2, 1]),
-                    (false, true) => strips!(tile, $S, x, rows, width, padded, at, y, [8, 7, 6, 5, 4, 3, 2, 1], [8, 7, 6, 5, 4, 3, 2, 1], [8, 7, 6, 5, 4, 3, 2, 1]),
-                    (false, false) => strips!(tile, $S, x, rows, width, padded, at, y, [4, 3, 2, 1], [4, 3, 2, 1], [4, 3, 2, 1]),
+                    (true, true) => strips!(folded_tile, $S, x, rows, width, padded, at, y, [3, 2, 1], [6, 5, 3, 1]),
+                    (true, false) => strips!(folded_tile, $S, x, rows, width, padded, at, y, [1], [2, 1]),
+                    (false, true) => strips!(tile, $S, x, rows, width, padded, at, y, [8, 7, 6, 5, 3, 1], [8, 7, 4, 1]),
+                    (false, false) => strips!(tile, $S, x, rows, width, padded, at, y, [4, 1], [4, 1]),
                 }
             };
         }
+        // double precision, which only verifies, does without copies for several samples
         match samples {
-            1 => with_samples!(1),
-            2 => with_samples!(2),
-            4 => with_samples!(4),
-            _ => with_samples!(8),
+            2 if size_of::<T>() == 4 => with_samples!(2),
+            4 if size_of::<T>() == 4 => with_samples!(4),
+            8 if size_of::<T>() == 4 => with_samples!(8),
+            _ => with_samples!(1),
         }
     }
 }
