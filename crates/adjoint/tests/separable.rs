@@ -52,14 +52,14 @@ fn pairs() -> Vec<[Matrix; 2]> {
     ]
 }
 
-fn run<T>(x: &[T], samples: usize) -> Run<'_, T> {
+fn run<'a, T>(sequences: &[&'a [T]], samples: usize) -> Run<'a, T> {
     Run {
         samples,
         steps: 1,
         params: &[],
         fixed: vec![],
         states: vec![],
-        sequences: vec![x],
+        sequences: sequences.to_vec(),
         weights: vec![vec![1.0]],
     }
 }
@@ -95,9 +95,9 @@ fn check_chunk<T: Real>(
     let program = Program::<T>::with_isa(&t.finish(), chunk, isa);
     let threads = Threads::new(1);
     let cast: Vec<T> = x.iter().map(|&x| T::of(x)).collect();
-    let values = program.forward(&run(&cast, samples), &threads).records.swap_remove(0);
+    let values = program.forward(&run(&[&cast], samples), &threads).records.swap_remove(0);
     let gradient =
-        program.gradient(&run(&cast, samples), &threads, Strategy::Recompute).sequences.swap_remove(0);
+        program.gradient(&run(&[&cast], samples), &threads, Strategy::Recompute).sequences.swap_remove(0);
     for s in 0..samples {
         for c in 0..cols {
             for i in 0..outputs {
@@ -166,9 +166,9 @@ fn quadratic_forms_agree_with_central_differences() {
             t.term("value", (a.quadratic(b, form).sin() + a * b).sum());
             let program = Program::<f64>::with_isa(&t.finish(), chunk, isa);
             let threads = Threads::new(1);
-            let run = |p, q| Run { sequences: vec![p, q], ..run(&[], samples) };
             let value = |p: &[f64], q: &[f64]| {
-                program.forward(&run(p, q), &threads).terms[0].iter().sum::<f64>() / samples as f64
+                program.forward(&run(&[p, q], samples), &threads).terms[0].iter().sum::<f64>()
+                    / samples as f64
             };
             let exact: f64 = p
                 .iter()
@@ -176,7 +176,8 @@ fn quadratic_forms_agree_with_central_differences() {
                 .map(|(p, q)| (form[0] * p * p + form[1] * p * q + form[2] * q * q).sin() + p * q)
                 .sum();
             assert!((value(&p, &q) - exact / samples as f64).abs() < 1e-12);
-            let gradient = program.gradient(&run(&p, &q), &threads, Strategy::Recompute).sequences;
+            let gradient =
+                program.gradient(&run(&[&p, &q], samples), &threads, Strategy::Recompute).sequences;
             for k in 0..samples * rows {
                 let moved = |by: f64| {
                     let (mut p, mut q) = (p.clone(), q.clone());
