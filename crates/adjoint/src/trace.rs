@@ -398,7 +398,9 @@ impl<'t> Var<'t> {
     }
     /// `sum of table * value` over up to six values of one shape; a table is a number per row, or one for all rows.
     pub fn combination(terms: &[(&[f64], Var<'t>)]) -> Var<'t> {
-        let values: Vec<Var<'t>> = terms.iter().map(|t| t.1).collect();
+        // a value that all samples share is laid out like the others
+        let shape = terms.iter().map(|t| t.1.shape).reduce(common_shape).expect("something to combine");
+        let values: Vec<Var<'t>> = terms.iter().map(|t| t.1.broadcast(shape)).collect();
         let tables = terms.iter().map(|t| t.0.to_vec()).collect();
         values[0].tracer.apply(Combination { tables }, &values)
     }

@@ -10,5 +10,5 @@ mod kuramoto_sivashinsky_2d;
 mod order;
 mod periodic;
 mod spectra;
-mod vorticity;
 mod uncontrolled;
+mod vorticity;

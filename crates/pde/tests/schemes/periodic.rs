@@ -1,20 +1,21 @@
 //! Running equations on periodic rectangles, for the tests of all of them.
 
-use adjoint::{Program, Run, Threads, Tracer, Var};
+use adjoint::{Program, Run, Threads, Tracer};
+use pde::{Axis, Boundary, Dynamics};
 
-/// `z` after `intervals` applications of a traced function of field and forcing.
-pub fn advance(
-    z: &[f64],
-    forcing: &[f64],
-    intervals: usize,
-    f: impl for<'t> Fn(Var<'t>, Var<'t>) -> Var<'t>,
-) -> Vec<f64> {
-    let tracer = Tracer::new();
-    let (state, fixed) = (tracer.state("z", z.len(), 1), tracer.fixed("f", z.len(), 1));
-    tracer.advance(state, f(state, fixed));
+/// A periodic axis.
+pub fn ring(n: usize, length: f64) -> Axis {
+    Axis { n, length, boundary: Boundary::Periodic }
+}
+
+/// `z` after one control interval of `steps` steps under a forcing.
+pub fn advance(z: &[f64], forcing: &[f64], steps: usize, dynamics: &dyn Dynamics) -> Vec<f64> {
+    let (tracer, (rows, cols)) = (Tracer::new(), dynamics.grid().shape());
+    let (state, fixed) = (tracer.state("z", rows, cols), tracer.fixed("f", rows, cols));
+    tracer.advance(state, dynamics.interval(state, dynamics.response(fixed), steps));
     let run = Run {
         samples: 1,
-        steps: intervals,
+        steps: 1,
         params: &[],
         fixed: vec![forcing],
         states: vec![z],

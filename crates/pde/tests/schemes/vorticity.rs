@@ -1,7 +1,7 @@
 //! The vorticity equation against an exact decaying vortex and the invariants of a flow without viscosity.
 
 use crate::common::{distance, size};
-use crate::periodic::{advance, on_grid};
+use crate::periodic::{advance, on_grid, ring};
 use pde::{Fourier, Vorticity};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -10,12 +10,16 @@ use std::f64::consts::TAU;
 const N: [usize; 2] = [16, 18];
 
 fn run(z: &[f64], f: &[f64], nu: f64, dt: f64, steps: usize) -> Vec<f64> {
-    let flow = Vorticity::new(N, [1.0, 1.0], nu, dt);
-    advance(z, f, 1, |z, f| flow.interval(z, flow.response(f), steps))
+    let flow = Vorticity::new(ring(N[0], 1.0), ring(N[1], 1.0), nu, dt);
+    advance(z, f, steps, &flow)
 }
 
 fn random_flow() -> Vec<f64> {
-    Vorticity::new(N, [1.0, 1.0], 0.0, 1.0).random_state(3.0 * TAU, 0.5, &mut ChaCha8Rng::seed_from_u64(3))
+    Vorticity::new(ring(N[0], 1.0), ring(N[1], 1.0), 0.0, 1.0).random_state(
+        3.0 * TAU,
+        0.5,
+        &mut ChaCha8Rng::seed_from_u64(3),
+    )
 }
 
 /// `mean |q|^2 / 2` and `mean w^2 / 2`.
