@@ -137,7 +137,8 @@ fn analyse(trace: &Trace) -> Facts {
         }
     }
     for id in 0..count {
-        facts.reached[id] &= facts.active[id];
+        // without an objective nothing is differentiated, and no value has to wait for its reverse
+        facts.reached[id] &= facts.active[id] && !trace.terms.is_empty();
     }
     facts
 }

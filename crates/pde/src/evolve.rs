@@ -1,11 +1,15 @@
 //! Running a PDE without any control: spin-up of initial states, reference runs, tests of the schemes.
 
 use crate::dynamics::Dynamics;
-use adjoint::{Program, Run, Threads, Trace, Tracer};
+use adjoint::{Program, Real, Run, Threads, Trace, Tracer};
 
-/// Samples worked on together. The same for any number of samples: a chaotic field blown up from another rounding is
-/// another field, and the first cases must not depend on how many follow.
+/// Samples worked on together, where they have to fill the vectors; a plane fills them by itself. The same for any number of
+/// samples: a chaotic field blown up from another rounding is another field, and the first cases must not depend on how
+/// many follow.
 const CHUNK: usize = 8;
+
+/// Most time steps traced as one interval: a scheme that works in Fourier space then goes there and back once.
+const INTERVAL: usize = 20;
 
 /// The fields after `steps` time steps, in double precision.
 ///
@@ -21,6 +25,20 @@ pub fn evolve(
     steps: usize,
     threads: &Threads,
 ) -> Vec<f64> {
+    evolve_in::<f64>(dynamics, z0, forcing, steps, threads)
+}
+
+/// The same in precision `T`.
+///
+/// # Panics
+/// If an extent is wrong.
+pub fn evolve_in<T: Real>(
+    dynamics: &dyn Dynamics,
+    z0: &[T],
+    forcing: Option<&[T]>,
+    steps: usize,
+    threads: &Threads,
+) -> Vec<T> {
     let n = dynamics.grid().size();
     assert!(z0.len().is_multiple_of(n), "fields of {n} points, got {} numbers", z0.len());
     let driving = dynamics.forcing_fields() * z0.len();
@@ -29,10 +47,12 @@ pub fn evolve(
         return z0.to_vec();
     }
     let samples = z0.len() / n;
-    let program = Program::new(&free_step(dynamics, forcing.is_some()), CHUNK);
+    let interval = (1..=INTERVAL).rev().find(|k| steps.is_multiple_of(*k)).expect("1 divides all");
+    let chunk = if dynamics.grid().dims() == 1 { CHUNK } else { 1 };
+    let program = Program::new(&free_steps(dynamics, forcing.is_some(), interval), chunk);
     let run = Run {
         samples,
-        steps,
+        steps: steps / interval,
         params: &[],
         fixed: forcing.into_iter().collect(),
         states: vec![z0],
@@ -42,8 +62,8 @@ pub fn evolve(
     program.forward(&run, threads).states.swap_remove(0)
 }
 
-/// One time step, with a fixed forcing or without any.
-fn free_step(dynamics: &dyn Dynamics, forced: bool) -> Trace {
+/// Some time steps, with a fixed forcing or without any.
+fn free_steps(dynamics: &dyn Dynamics, forced: bool, steps: usize) -> Trace {
     let (tracer, (rows, cols)) = (Tracer::new(), dynamics.grid().shape());
     let z = tracer.state("z", rows, cols);
     let stacked = dynamics.forcing_fields() * rows;
@@ -52,6 +72,6 @@ fn free_step(dynamics: &dyn Dynamics, forced: bool) -> Trace {
     } else {
         tracer.constant(stacked, cols, vec![0.0; stacked * cols])
     };
-    tracer.advance(z, dynamics.interval(z, dynamics.response(forcing), 1));
+    tracer.advance(z, dynamics.interval(z, dynamics.response(forcing), steps));
     tracer.finish()
 }

@@ -38,7 +38,7 @@ pub use blobs::BlobPairs;
 pub use density::{Density, Medium, Transport};
 pub use dynamics::Dynamics;
 pub use etdrk4::Etdrk4;
-pub use evolve::evolve;
+pub use evolve::{evolve, evolve_in};
 pub use fkpp::Fkpp;
 pub use fourier::Fourier;
 pub use grid::{Axis, Boundary, Grid};

@@ -16,7 +16,7 @@ use crate::physics;
 use adjoint::Threads;
 use pde::blobs::BlobPairs;
 use pde::random_field::normals;
-use pde::{Axis, KuramotoSivashinsky2d, RandomField, RandomField2d, Vorticity, evolve};
+use pde::{Axis, KuramotoSivashinsky2d, RandomField, RandomField2d, Vorticity, evolve, evolve_in};
 use rand_chacha::ChaCha8Rng;
 use std::f64::consts::TAU;
 
@@ -133,7 +133,14 @@ fn spun_up(
         progress(done, count);
         let beginnings: Vec<f64> =
             (done..count.min(done + GROUP)).flat_map(|_| beginning(config, rng)).collect();
-        states.extend(evolve(dynamics.as_ref(), &beginnings, None, steps, threads));
+        states.extend(if free.equation().dims() == 1 {
+            evolve(dynamics.as_ref(), &beginnings, None, steps, threads)
+        } else {
+            // chaos forgets its roundings: half the numbers, half the time
+            let single: Vec<f32> = beginnings.iter().map(|&z| z as f32).collect();
+            let states = evolve_in(dynamics.as_ref(), &single, None, steps, threads);
+            states.into_iter().map(f64::from).collect()
+        });
     }
     progress(count, count);
     states
