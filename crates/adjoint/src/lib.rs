@@ -85,11 +85,12 @@
 //! where it belongs, and it is not repeated.
 //!
 //! **Recompute.** Forward, only the states before every step are kept. In reverse, each step is computed again from
-//! them, then reversed, while its values are still in cache. Memory is `O(T x state + one step)`, however large the
-//! network inside a step.
+//! them, then reversed, while its values are still in cache; what leads to nothing but the next states is left out, since those were
+//! kept. Memory is `O(T x state + one step)`, however large the network inside a step.
 //!
-//! **Store.** With [`Strategy::Store`] the outputs of large dense layers are kept for every step and not computed again; cheaper values
-//! still are, because they come faster from the arithmetic units than from main memory. [`Program::store_bytes`] tells what that costs, so that a caller can decide by a budget. Both
+//! **Store.** With [`Strategy::Store`] values that take much arithmetic, like the outputs of large dense layers, are kept for every
+//! step and not computed again; cheaper values still are, because they come faster from the arithmetic units than from main
+//! memory. [`Program::store_bytes`] tells what that costs, so that a caller can decide by a budget. Both
 //! strategies run the same kernels on the same numbers: the gradients are equal to the last bit.
 //!
 //! **Memory plan.** Step values live from the primitive that makes them to their last reader, forward or in reverse;

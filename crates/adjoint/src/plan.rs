@@ -12,7 +12,7 @@
 //! value. Two lifetimes that do not meet may share memory: a linear scan assigns the slots.
 
 use crate::primitive::{Io, MAX_INPUTS, Primitive};
-use crate::trace::{Source, Trace};
+use crate::trace::{Shape, Source, Trace};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -59,6 +59,8 @@ pub(crate) struct Plan {
     pub persistent_adjoints: Vec<usize>,
     /// Value slots worth keeping per step when storing instead of recomputing.
     pub stored: Vec<usize>,
+    /// States whose next value is computed in the step, with its slot: the reverse finds it in the history.
+    pub kept: Vec<(usize, usize)>,
     pub constants: Vec<(usize, Vec<f64>)>,
     pub params: Vec<Placed>,
     pub fixed: Vec<Placed>,
@@ -94,6 +96,13 @@ struct Facts {
     /// Position of a node's primitive in its stage.
     position: Vec<usize>,
     step_len: usize,
+}
+
+impl Facts {
+    /// Which inputs of a primitive need an adjoint.
+    fn wanted(&self, inputs: &[(usize, Shape)]) -> Vec<bool> {
+        inputs.iter().map(|&(i, _)| self.reached[i]).collect()
+    }
 }
 
 fn analyse(trace: &Trace) -> Facts {
@@ -167,7 +176,7 @@ fn assign(lifetimes: &[(usize, Lifetime, usize)], slots: &mut Vec<usize>) -> Has
 impl Plan {
     pub fn new(trace: &Trace, samples: usize) -> Plan {
         let facts = analyse(trace);
-        let Values { value_of, stored, value_len, recompute, beside_stored } =
+        let Values { value_of, stored, kept, value_len, recompute, beside_stored } =
             place_values(trace, &facts, samples);
         let (adjoint_of, persistent_adjoints, adjoint_len) = place_adjoints(trace, &facts, samples);
 
@@ -194,7 +203,7 @@ impl Plan {
             let Source::Primitive { primitive, inputs } = &node.source else { continue };
             let io = Io { inputs: inputs.iter().map(|i| i.1).collect(), output: node.shape, samples };
             let reverse = facts.reached[id].then(|| {
-                let reads = primitive.reverse_reads(inputs.len());
+                let reads = primitive.reads_for(&facts.wanted(inputs));
                 let mut seen_inputs = [None; MAX_INPUTS];
                 for (k, &(i, _)) in inputs.iter().enumerate() {
                     seen_inputs[k] = (reads.inputs >> k & 1 == 1).then_some(value_of[i]);
@@ -237,6 +246,7 @@ impl Plan {
             adjoint_len,
             persistent_adjoints,
             stored,
+            kept,
             constants: Vec::new(),
             params: Vec::new(),
             fixed: Vec::new(),
@@ -281,6 +291,8 @@ struct Values {
     value_of: Vec<usize>,
     /// Slots worth storing.
     stored: Vec<usize>,
+    /// States and slots of next values that the history holds.
+    kept: Vec<(usize, usize)>,
     /// Length of every slot.
     value_len: Vec<usize>,
     /// Nodes that must be computed again before a step is reversed.
@@ -299,7 +311,7 @@ fn place_values(trace: &Trace, facts: &Facts, samples: usize) -> Values {
             continue; // what the set-up reads keeps its place anyway
         }
         let at = facts.position[id];
-        let reads = primitive.reverse_reads(inputs.len());
+        let reads = primitive.reads_for(&facts.wanted(inputs));
         for (k, &(i, _)) in inputs.iter().enumerate() {
             last[i] = last[i].max(at);
             if facts.reached[id] && reads.inputs >> k & 1 == 1 {
@@ -318,25 +330,36 @@ fn place_values(trace: &Trace, facts: &Facts, samples: usize) -> Values {
         last[id] = last[id].max(n);
     }
 
+    let computed_in_step =
+        |id: usize| facts.in_step[id] && matches!(trace.nodes[id].source, Source::Primitive { .. });
+    let mut kept = vec![false; trace.nodes.len()];
+    trace.next.iter().filter(|&&id| computed_in_step(id)).for_each(|&id| kept[id] = true);
     let mut recompute = read_in_reverse.clone();
-    mark_inputs(trace, &mut recompute, |_| true);
+    mark_inputs(trace, &mut recompute, |id| !kept[id]);
+    recompute.iter_mut().zip(&kept).for_each(|(rerun, kept)| *rerun &= !kept);
+    let cost = recompute_cost(trace, samples, computed_in_step, |id| read_in_reverse[id] || kept[id]);
     let stored: Vec<bool> = (0..trace.nodes.len())
-        .map(|id| facts.in_step[id] && recompute[id] && expensive(trace, id, samples))
+        .map(|id| {
+            computed_in_step(id)
+                && recompute[id]
+                && read_in_reverse[id]
+                && cost[id] >= EXPENSIVE * trace.nodes[id].shape.len(samples) as f64
+        })
         .collect();
     let mut beside_stored = read_in_reverse;
-    mark_inputs(trace, &mut beside_stored, |id| !stored[id]);
+    mark_inputs(trace, &mut beside_stored, |id| !stored[id] && !kept[id]);
+    beside_stored.iter_mut().zip(&recompute).for_each(|(rerun, recompute)| *rerun &= recompute);
     beside_stored.iter_mut().zip(&stored).for_each(|(rerun, stored)| *rerun &= !stored);
 
     let (mut slots, mut value_of, mut shared) = (Vec::new(), vec![usize::MAX; trace.nodes.len()], Vec::new());
     for (id, node) in trace.nodes.iter().enumerate() {
         let len = node.shape.len(samples);
-        let computed_in_step = facts.in_step[id] && matches!(node.source, Source::Primitive { .. });
-        if computed_in_step && !stored[id] {
+        if computed_in_step(id) && !stored[id] && !kept[id] {
             let first = facts.position[id];
             shared.push((id, Lifetime { first, last: last[id].max(first) }, len));
         } else {
-            // inputs and set-up values keep their place for the whole rollout, stored ones for the whole step: they are put
-            // back before anything else is computed again
+            // inputs and set-up values keep their place for the whole rollout, stored ones and next states for the whole step:
+            // they are put back before anything else is computed again
             slots.push(len);
             value_of[id] = slots.len() - 1;
         }
@@ -345,17 +368,30 @@ fn place_values(trace: &Trace, facts: &Facts, samples: usize) -> Values {
         value_of[id] = slot;
     }
     let stored = (0..trace.nodes.len()).filter(|&id| stored[id]).map(|id| value_of[id]).collect();
-    Values { value_of, stored, value_len: slots, recompute, beside_stored }
+    let next = trace.next.iter().enumerate();
+    let kept = next.filter(|&(_, &id)| kept[id]).map(|(state, &id)| (state, value_of[id])).collect();
+    Values { value_of, stored, kept, value_len: slots, recompute, beside_stored }
 }
 
-/// Arithmetic per number from which reading it back from memory is cheaper than computing it again: a dense layer with many inputs.
+/// Arithmetic per number from which reading it back from memory is cheaper than computing it again: a dense layer with many inputs,
+/// or several smaller ones that nothing else needs.
 const EXPENSIVE: f64 = 100.0;
 
-fn expensive(trace: &Trace, id: usize, samples: usize) -> bool {
-    let node = &trace.nodes[id];
-    let Source::Primitive { primitive, inputs } = &node.source else { return false };
-    let io = Io { inputs: inputs.iter().map(|i| i.1).collect(), output: node.shape, samples };
-    primitive.flops(&io) >= EXPENSIVE * node.shape.len(samples) as f64
+/// Arithmetic to compute every value of a step again from those that are there for the reverse anyway.
+fn recompute_cost(
+    trace: &Trace,
+    samples: usize,
+    computed_in_step: impl Fn(usize) -> bool,
+    there: impl Fn(usize) -> bool,
+) -> Vec<f64> {
+    let mut cost = vec![0.0; trace.nodes.len()];
+    for (id, node) in trace.nodes.iter().enumerate().filter(|(id, _)| computed_in_step(*id)) {
+        let Source::Primitive { primitive, inputs } = &node.source else { continue };
+        let io = Io { inputs: inputs.iter().map(|i| i.1).collect(), output: node.shape, samples };
+        let before: f64 = inputs.iter().filter(|i| !there(i.0)).map(|i| cost[i.0]).sum();
+        cost[id] = primitive.flops(&io) + before;
+    }
+    cost
 }
 
 /// Adjoint slot of every node that has one, the slots summed over a rollout, and the length of every slot.

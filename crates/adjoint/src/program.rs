@@ -316,6 +316,7 @@ impl<T: Real> Program<T> {
                 worker.exchange_stored(plan, t);
             }
         }
+        worker.remember(plan, run.steps);
         let room = |shape: &Shape, steps: usize| vec![T::default(); members.real * steps * shape.size()];
         let mut sequences: Vec<_> = self.sequences.iter().map(|shape| room(shape, run.steps)).collect();
         let share = 1.0 / run.samples as f64;

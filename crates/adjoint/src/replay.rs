@@ -2,7 +2,7 @@
 //!
 //! Forward, only the carried states of every step are kept. In reverse, each step is first computed again from its
 //! states (in cache, since a step is small) and then reversed: memory grows with steps times state, whatever
-//! the network. With [`Strategy::Store`] the outputs of large dense layers are kept instead of computed again; buffers
+//! the network. With [`Strategy::Store`] values that take much arithmetic are kept instead of computed again; buffers
 //! change hands by swapping, so nothing is copied. Cheaper values are computed again in either case: they come faster from
 //! the arithmetic units than from main memory. Both run the same kernels on the same numbers and give the same bits.
 
@@ -128,10 +128,13 @@ impl<T: Real> Worker<T> {
         }
     }
 
-    /// Puts the states at the start of step `t` back.
+    /// Puts the states at the start of step `t` back, and those at its end where the step computes them.
     pub fn recall(&mut self, plan: &Plan, t: usize) {
         for (from, state) in self.history[t].iter().zip(&plan.states) {
             self.values[state.value].copy_from_slice(from);
+        }
+        for &(state, slot) in &plan.kept {
+            self.values[slot].copy_from_slice(&self.history[t + 1][state]);
         }
     }
 

@@ -483,6 +483,10 @@ impl<'t> Var<'t> {
     pub fn gaussian(self, bump: Bump) -> Var<'t> {
         self.unary(Gaussian { bump })
     }
+    /// The same bumps times `weights` (`[1][agents]`), added up: `[points][1]`.
+    pub fn gaussian_sum(self, weights: Var<'t>, bump: Bump) -> Var<'t> {
+        self.tracer.apply(GaussianSum { bump }, &[self, weights])
+    }
     /// `sum over columns of self * weights`, weights `[1][cols]`: `[rows][1]`.
     pub fn contract(self, weights: Var<'t>) -> Var<'t> {
         self.tracer.apply(Contract, &[self, weights])

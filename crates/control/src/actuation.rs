@@ -49,11 +49,10 @@ impl Actuation {
 
     /// What agents at `xi` (`[dims][agents]`) do to the field: a forcing field, or the two components of a velocity, one above the other.
     pub fn forcing<'t>(&self, xi: Var<'t>, action: Action<'t>) -> Var<'t> {
-        let kernels = self.kernels(xi);
+        let kernels = if self.bumps.len() == 1 { Vec::new() } else { self.kernels(xi) };
         let splat = |weight: Var<'t>| match kernels[..] {
-            [x] => x.contract(weight),
             [x, y] => (x * weight).outer(y),
-            _ => unreachable!("domains have one or two axes"),
+            _ => xi.gaussian_sum(weight, self.bumps[0].clone()),
         };
         match (self.gain, action.v, action.u) {
             (Some(gain), Some(v), _) => gain * splat(v.slice(0..1)).stack(splat(v.slice(1..2))),

@@ -23,6 +23,11 @@ impl Primitive for Binary {
             Binary::Div => Reads { inputs: 0b10, output: true },
         }
     }
+    fn reads_for(&self, wanted: &[bool]) -> Reads {
+        // a factor is read for the adjoint of the other one
+        let Reads { inputs, output } = self.reverse_reads(2);
+        Reads { inputs: inputs & (u8::from(wanted[1]) | u8::from(wanted[0]) << 1), output }
+    }
     both_precisions!(|self, _io| *self);
 }
 

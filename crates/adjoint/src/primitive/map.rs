@@ -19,6 +19,13 @@ pub(crate) enum Map {
     Clamp { low: f64, high: f64 },
 }
 
+impl Map {
+    /// Whether the derivative is a function of the output, too. That is preferred: an output may be there already, as a next state is.
+    fn by_output(&self) -> bool {
+        matches!(self, Map::Tanh | Map::Exp | Map::Sqrt | Map::Recip | Map::Relu | Map::Clamp { .. })
+    }
+}
+
 impl Primitive for Map {
     fn output(&self, inputs: &[Shape]) -> Shape {
         inputs[0]
@@ -26,7 +33,7 @@ impl Primitive for Map {
     fn reverse_reads(&self, _: usize) -> Reads {
         match self {
             Map::Affine { .. } => Reads::default(),
-            Map::Tanh | Map::Exp | Map::Sqrt | Map::Recip => Reads { inputs: 0, output: true },
+            _ if self.by_output() => Reads { inputs: 0, output: true },
             _ => Reads { inputs: 1, output: false },
         }
     }
@@ -51,7 +58,7 @@ impl<T: Real> Kernel<T> for Map {
         let to = &mut dx[0].data[..];
         match self {
             Map::Affine { a, .. } => add_scaled(isa, T::of(*a), dy, acc, to),
-            Map::Tanh | Map::Exp | Map::Sqrt | Map::Recip => reverse(isa, *self, seen.y, dy, acc, to),
+            _ if self.by_output() => reverse(isa, *self, seen.y, dy, acc, to),
             _ => reverse(isa, *self, seen.x[0], dy, acc, to),
         }
     }
@@ -107,11 +114,11 @@ dispatched! {
             Map::Sin => each!(|x, d| simd::cos(x).mul(d)),
             Map::Cos => each!(|x, d| simd::sin(x).neg().mul(d)),
             Map::Square => each!(|x, d| x.add(x).mul(d)),
-            Map::Relu => each!(|x, d| V::select_lt(zero, x, d, zero)),
+            Map::Relu => each!(|y, d| V::select_lt(zero, y, d, zero)),
             Map::Abs => each!(|x, d| V::select_lt(x, zero, d.neg(), V::select_lt(zero, x, d, zero))),
             Map::Clamp { low, high } => {
                 let (low, high) = (V::of(low), V::of(high));
-                each!(|x, d| V::select_lt(low, x, V::select_lt(x, high, d, zero), zero))
+                each!(|y, d| V::select_lt(low, y, V::select_lt(y, high, d, zero), zero))
             }
         }
     }

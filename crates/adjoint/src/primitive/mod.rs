@@ -15,6 +15,7 @@ mod conv_patch;
 mod dense;
 mod fourier;
 mod gaussian;
+mod gaussian_sum;
 mod length;
 mod linear;
 mod map;
@@ -43,6 +44,7 @@ pub(crate) use conv_patch::ConvPatch;
 pub(crate) use dense::Dense;
 pub(crate) use fourier::{Fourier, Symbol};
 pub(crate) use gaussian::Gaussian;
+pub(crate) use gaussian_sum::GaussianSum;
 pub(crate) use length::{Length, LimitLength};
 pub(crate) use linear::Linear;
 pub(crate) use map::Map;
@@ -108,6 +110,11 @@ pub trait Primitive: Send + Sync {
     fn output(&self, inputs: &[Shape]) -> Shape;
     #[doc(hidden)]
     fn reverse_reads(&self, inputs: usize) -> Reads;
+    /// The same where not all adjoints of the inputs are wanted, for primitives that then look at less.
+    #[doc(hidden)]
+    fn reads_for(&self, wanted: &[bool]) -> Reads {
+        self.reverse_reads(wanted.len())
+    }
     #[doc(hidden)]
     fn kernel_f32(&self, io: &Io) -> Box<dyn Kernel<f32>>;
     #[doc(hidden)]

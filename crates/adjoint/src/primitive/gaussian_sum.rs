@@ -1,0 +1,240 @@
+//! A weighted sum of Gaussian bumps: `y[r] = sum_i w_i height exp(-(x_r - xi_i)² / (2 sigma²))`, `xi, w: [1][cols]`, `y: [rows][1]`.
+//!
+//! What [`Gaussian`] and [`Contract`] give one after the other, without the matrix of all bumps in between. Reverse, with
+//! `b` the bump: `dw_i = sum_r dy_r b_ri` and `dxi_i = w_i sum_r dy_r b_ri (x_r - xi_i) / sigma²`.
+//!
+//! On equally spaced points an exponential is not needed at every point. From a point at distance d on, j spacings h further,
+//!
+//! ```text
+//! exp(-(d + j h)² / (2 sigma²)) = exp(-d² / (2 sigma²)) exp(-d h / sigma²)^j exp(-j² h² / (2 sigma²))
+//! ```
+//!
+//! the first two factors are computed once per *block* of points, the power grows by one multiplication per point, and the
+//! third is a table. Blocks are short against sigma, so that no factor is large and few roundings add up.
+
+use super::*;
+use crate::simd::{self, Vector, dispatched, sweep};
+use std::f64::consts::LOG2_E;
+
+/// Longest block, in points and in sigma.
+const POINTS: usize = 8;
+const WIDTHS: f64 = 2.0;
+
+pub(crate) struct GaussianSum {
+    pub bump: Bump,
+}
+
+impl Primitive for GaussianSum {
+    fn output(&self, inputs: &[Shape]) -> Shape {
+        let (xi, w) = (inputs[0], inputs[1]);
+        assert!(xi == w && xi.rows == 1 && !xi.shared, "positions {xi:?} and weights {w:?} are one row each");
+        Shape::per_sample(self.bump.points.len(), 1)
+    }
+    fn reverse_reads(&self, _: usize) -> Reads {
+        Reads { inputs: 0b11, output: false }
+    }
+    fn flops(&self, io: &Io) -> f64 {
+        // two exponentials per block, three operations per point and bump
+        let per_point = 3.0 + 40.0 / block(&self.bump) as f64;
+        per_point * (self.bump.points.len() * io.lanes(0)) as f64
+    }
+    both_precisions!(|self, io| Bumps::<T>::new(&self.bump, io));
+}
+
+/// Points per block: one where nearest images or uneven points leave no common spacing.
+fn block(bump: &Bump) -> usize {
+    let x = &bump.points;
+    if bump.period.is_some() || x.len() < 2 {
+        return 1;
+    }
+    let h = spacing(bump);
+    let even = x.iter().enumerate().all(|(r, x_r)| (x_r - x[0] - r as f64 * h).abs() < 1e-9 * h.abs());
+    if even && h > 0.0 { ((WIDTHS * bump.sigma / h) as usize).clamp(1, POINTS) } else { 1 }
+}
+
+fn spacing(bump: &Bump) -> f64 {
+    let x = &bump.points;
+    (x[x.len() - 1] - x[0]) / (x.len() - 1).max(1) as f64
+}
+
+struct Bumps<T> {
+    points: Vec<T>,
+    /// `height exp(-j² h² / (2 sigma²))` for the points of a block.
+    table: Vec<T>,
+    /// `-log2(e) / (2 sigma²)` and `-log2(e) h / sigma²`: exponentials are powers of two.
+    square: T,
+    slope: T,
+    inverse_variance: T,
+    /// 0 without a period.
+    period: T,
+    frequency: T,
+    cols: usize,
+    samples: usize,
+}
+
+impl<T: Real> Bumps<T> {
+    fn new(bump: &Bump, io: &Io) -> Bumps<T> {
+        let (h, inverse_variance) = (spacing(bump), 1.0 / (bump.sigma * bump.sigma));
+        let factor = |j: usize| T::of(bump.height * (-0.5 * inverse_variance * (j as f64 * h).powi(2)).exp());
+        Bumps {
+            points: bump.points.iter().map(|&x| T::of(x)).collect(),
+            table: (0..block(bump)).map(factor).collect(),
+            square: T::of(-0.5 * LOG2_E * inverse_variance),
+            slope: T::of(-LOG2_E * h * inverse_variance),
+            inverse_variance: T::of(inverse_variance),
+            period: T::of(bump.period.unwrap_or(0.0)),
+            frequency: T::of(bump.period.map_or(0.0, |p| 1.0 / p)),
+            cols: io.inputs[0].cols,
+            samples: io.samples,
+        }
+    }
+}
+
+impl<T: Real> Kernel<T> for Bumps<T> {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut [T]) {
+        y.fill(T::default());
+        forward(isa, self, x[0], x[1], y);
+    }
+    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut [T]) {
+        let (dxi, dw) = dx.split_at_mut(1);
+        reverse(isa, self, seen.x[0], seen.x[1], dy, &mut dxi[0], &mut dw[0]);
+    }
+}
+
+/// The bump at distance `d` without its height, and its ratio from one point of a block to the next before the table.
+#[inline(always)]
+fn start<V: Vector>(k: &Bumps<V::Real>, d: V) -> (V, V) {
+    // a bump too small to matter is 0 for the whole block: its powers would run into denormal numbers, which are slow
+    let lowest = V::of((<V::Real as simd::sealed::Lanes>::EXP_FLOOR + 14.0) * LOG2_E);
+    let exponent = d.mul(d).mul(V::splat(k.square));
+    let value = V::select_lt(exponent, lowest, V::zero(), simd::exp2_negative(exponent));
+    if k.table.len() == 1 {
+        return (value, V::zero());
+    }
+    // the bound acts only where the bump is 0, which an infinite ratio would spoil
+    (value, simd::exp2_negative(d.mul(V::splat(k.slope)).min(V::of(100.0))))
+}
+
+/// Distance, to the nearest image where the domain is periodic.
+#[inline(always)]
+fn distance<V: Vector>(k: &Bumps<V::Real>, x: V::Real, xi: V) -> V {
+    let d = V::splat(x).sub(xi);
+    if k.period > V::Real::of(0.0) {
+        d.mul(V::splat(k.frequency)).round().fnma(V::splat(k.period), d)
+    } else {
+        d
+    }
+}
+
+/// Adds `C` neighbouring bumps to y: independent work, and y passes by once for all of them.
+#[inline(always)]
+fn forward_strip<V: Vector, const C: usize>(
+    k: &Bumps<V::Real>,
+    (col, s, n): (usize, usize, usize),
+    xi: &[V::Real],
+    w: &[V::Real],
+    y: &mut [V::Real],
+) {
+    let (mut position, mut weight) = ([V::zero(); C], [V::zero(); C]);
+    for c in 0..C {
+        let at = (col + c) * k.samples + s;
+        (position[c], weight[c]) = (V::get(xi, at, n), V::get(w, at, n));
+    }
+    let mut row = 0;
+    for block in k.points.chunks(k.table.len()) {
+        let (mut power, mut ratio) = ([V::zero(); C], [V::zero(); C]);
+        for c in 0..C {
+            (power[c], ratio[c]) = start(k, distance(k, block[0], position[c]));
+            power[c] = power[c].mul(weight[c]);
+        }
+        for j in 0..block.len() {
+            let mut sum = power[0];
+            for c in 1..C {
+                sum = sum.add(power[c]);
+            }
+            for c in 0..C {
+                power[c] = power[c].mul(ratio[c]);
+            }
+            let at = (row + j) * k.samples + s;
+            sum.fma(V::splat(k.table[j]), V::get(y, at, n)).put(y, at, n);
+        }
+        row += block.len();
+    }
+}
+
+/// Adjoints of `C` neighbouring positions and weights.
+#[inline(always)]
+fn reverse_strip<V: Vector, const C: usize>(
+    k: &Bumps<V::Real>,
+    (col, s, n): (usize, usize, usize),
+    xi: &[V::Real],
+    w: &[V::Real],
+    dy: &[V::Real],
+    dxi: &mut Adjoint<V::Real>,
+    dw: &mut Adjoint<V::Real>,
+) {
+    let mut position = [V::zero(); C];
+    for c in 0..C {
+        position[c] = V::get(xi, (col + c) * k.samples + s, n);
+    }
+    let (mut sum, mut moment) = ([V::zero(); C], [V::zero(); C]);
+    let mut row = 0;
+    for block in k.points.chunks(k.table.len()) {
+        let (mut power, mut ratio) = ([V::zero(); C], [V::zero(); C]);
+        for c in 0..C {
+            (power[c], ratio[c]) = start(k, distance(k, block[0], position[c]));
+        }
+        for (j, &x) in block.iter().enumerate() {
+            let d = V::get(dy, (row + j) * k.samples + s, n).mul(V::splat(k.table[j]));
+            for c in 0..C {
+                let part = power[c].mul(d);
+                sum[c] = sum[c].add(part);
+                moment[c] = part.fma(distance(k, x, position[c]), moment[c]);
+                power[c] = power[c].mul(ratio[c]);
+            }
+        }
+        row += block.len();
+    }
+    for c in 0..C {
+        let at = (col + c) * k.samples + s;
+        if dw.wanted() {
+            sum[c].put_or_add(dw.accumulate, &mut dw.data, at, n);
+        }
+        if dxi.wanted() {
+            let slope = V::get(w, at, n).mul(V::splat(k.inverse_variance));
+            moment[c].mul(slope).put_or_add(dxi.accumulate, &mut dxi.data, at, n);
+        }
+    }
+}
+
+dispatched! {
+    fn forward(k: &Bumps<T>, xi: &[T], w: &[T], y: &mut [T]) {
+        sweep!(V, k.samples, |s, n| {
+            let mut col = 0;
+            while col + 4 <= k.cols {
+                forward_strip::<V, 4>(k, (col, s, n), xi, w, y);
+                col += 4;
+            }
+            while col < k.cols {
+                forward_strip::<V, 1>(k, (col, s, n), xi, w, y);
+                col += 1;
+            }
+        });
+    }
+}
+
+dispatched! {
+    fn reverse(k: &Bumps<T>, xi: &[T], w: &[T], dy: &[T], dxi: &mut Adjoint<T>, dw: &mut Adjoint<T>) {
+        sweep!(V, k.samples, |s, n| {
+            let mut col = 0;
+            while col + 4 <= k.cols {
+                reverse_strip::<V, 4>(k, (col, s, n), xi, w, dy, dxi, dw);
+                col += 4;
+            }
+            while col < k.cols {
+                reverse_strip::<V, 1>(k, (col, s, n), xi, w, dy, dxi, dw);
+                col += 1;
+            }
+        });
+    }
+}
