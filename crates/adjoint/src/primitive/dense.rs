@@ -40,7 +40,7 @@ struct Layer {
 
 impl<T: Real> Kernel<T> for Layer {
     fn scratch(&self) -> usize {
-        self.outputs * self.lanes
+        self.outputs * STRETCH.min(self.lanes)
     }
     fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut [T]) {
         let w = Weights { data: x[1], out_stride: 1, in_stride: self.outputs };
@@ -53,15 +53,11 @@ impl<T: Real> Kernel<T> for Layer {
             let acc = dx[0].accumulate;
             product(isa, self.inputs, self.outputs, w, dy, &[], acc, self.lanes, &mut dx[0].data);
         }
-        if dx[1].wanted() {
-            dx[1].prepare();
-            transpose(isa, self.outputs, dy, self.lanes, scratch);
-            outer(isa, self.inputs, self.outputs, seen.x[0], dy, scratch, self.lanes, &mut dx[1].data);
-        }
-        if dx.len() > 2 && dx[2].wanted() {
-            dx[2].prepare();
-            sums(isa, dy, self.lanes, &mut dx[2].data);
-        }
+        let [_, dw, db @ ..] = dx else { unreachable!("a layer has a weight") };
+        dw.prepare();
+        db.iter_mut().for_each(Adjoint::prepare);
+        let db = db.first_mut().map_or(&mut [][..], |db| &mut db.data[..]);
+        outer(isa, self.inputs, self.outputs, seen.x[0], dy, scratch, self.lanes, &mut dw.data, db);
     }
 }
 
@@ -184,10 +180,11 @@ fn outer_tile<V: Vector, const R: usize, const C: usize>(
 ) {
     let mut sum = [[V::zero(); C]; R];
     debug_assert!((i + R) * lanes <= x.len());
+    let start = stretch.start;
     for l in stretch {
         let mut row = [V::zero(); C];
         for c in 0..C {
-            row[c] = V::load(dyt, l * outputs + o + c * V::LANES);
+            row[c] = V::load(dyt, (l - start) * outputs + o + c * V::LANES);
         }
         for r in 0..R {
             // SAFETY: the largest index is checked by the assertion above, against the sizes fixed at trace time.
@@ -225,43 +222,71 @@ fn dots<V: Vector, const C: usize>(
     }
 }
 
-dispatched! {
-    /// The outputs of dy that fill vectors, transposed: `[lanes][outputs]`.
-    fn transpose(outputs: usize, dy: &[T], lanes: usize, dyt: &mut [T]) {
-        let whole_lanes = lanes / V::LANES * V::LANES;
-        for o in (0..outputs / V::LANES * V::LANES).step_by(V::LANES) {
-            for l in (0..whole_lanes).step_by(V::LANES) {
-                V::transpose(&dy[o * lanes + l..], lanes, &mut dyt[l * outputs + o..], outputs);
-            }
-            for l in whole_lanes..lanes {
-                for c in 0..V::LANES {
-                    dyt[l * outputs + o + c] = dy[(o + c) * lanes + l];
-                }
+/// A stretch of the outputs of dy that fill vectors, transposed: `[stretch][outputs]`.
+#[inline(always)]
+fn transpose<V: Vector>(
+    outputs: usize,
+    dy: &[V::Real],
+    lanes: usize,
+    stretch: std::ops::Range<usize>,
+    dyt: &mut [V::Real],
+) {
+    let whole_lanes = stretch.start + stretch.len() / V::LANES * V::LANES;
+    for o in (0..outputs / V::LANES * V::LANES).step_by(V::LANES) {
+        for l in (stretch.start..whole_lanes).step_by(V::LANES) {
+            V::transpose(&dy[o * lanes + l..], lanes, &mut dyt[(l - stretch.start) * outputs + o..], outputs);
+        }
+        for l in whole_lanes..stretch.end {
+            for c in 0..V::LANES {
+                dyt[(l - stretch.start) * outputs + o + c] = dy[(o + c) * lanes + l];
             }
         }
     }
 }
 
+/// `db += sum over a stretch of dy`, given it transposed, for the outputs that fill vectors.
+#[inline(always)]
+fn sums<V: Vector>(outputs: usize, dyt: &[V::Real], stretch: usize, db: &mut [V::Real]) {
+    for o in (0..outputs / V::LANES * V::LANES).step_by(V::LANES) {
+        // four sums at once, because one addition would have to wait for the one before
+        let mut sum = [V::zero(); 4];
+        for l in (0..stretch).step_by(4) {
+            for j in 0..4.min(stretch - l) {
+                sum[j] = sum[j].add(V::load(dyt, (l + j) * outputs + o));
+            }
+        }
+        sum[0].add(sum[1]).add(sum[2].add(sum[3])).put_or_add(true, db, o, V::LANES);
+    }
+}
+
 dispatched! {
-    /// `dw += x dyᵀ`.
-    fn outer(inputs: usize, outputs: usize, x: &[T], dy: &[T], dyt: &[T], lanes: usize, dw: &mut [T]) {
+    /// `dw += x dyᵀ` and `db += sum of dy`, where they are wanted.
+    fn outer(inputs: usize, outputs: usize, x: &[T], dy: &[T], dyt: &mut [T], lanes: usize, dw: &mut [T], db: &mut [T]) {
+        let inputs = if dw.is_empty() { 0 } else { inputs };
         macro_rules! columns {
+            // tiles of $r inputs, then smaller ones: one input alone cannot hide the latency of its sums
             ($r:literal, $c:literal, $o:expr, $stretch:ident) => {{
                 let mut i = 0;
-                while i + $r <= inputs {
-                    outer_tile::<V, $r, $c>(x, dyt, lanes, $stretch.clone(), (i, $o, outputs), dw);
-                    i += $r;
-                }
-                while i < inputs {
-                    outer_tile::<V, 1, $c>(x, dyt, lanes, $stretch.clone(), (i, $o, outputs), dw);
-                    i += 1;
-                }
+                columns!(i, $r, $c, $o, $stretch);
+                columns!(i, 4, $c, $o, $stretch);
+                columns!(i, 2, $c, $o, $stretch);
+                columns!(i, 1, $c, $o, $stretch);
             }};
+            ($i:ident, $r:literal, $c:literal, $o:expr, $stretch:ident) => {
+                while $i + $r <= inputs {
+                    outer_tile::<V, $r, $c>(x, dyt, lanes, $stretch.clone(), ($i, $o, outputs), dw);
+                    $i += $r;
+                }
+            };
         }
         let mut o = 0;
         for start in (0..lanes).step_by(STRETCH) {
             let stretch = start..lanes.min(start + STRETCH);
             o = 0;
+            transpose::<V>(outputs, dy, lanes, stretch.clone(), dyt);
+            if !db.is_empty() {
+                sums::<V>(outputs, dyt, stretch.len(), db);
+            }
             if V::TILE == 8 {
                 while o + 4 * V::LANES <= outputs {
                     columns!(6, 4, o, stretch);
@@ -269,7 +294,11 @@ dispatched! {
                 }
             }
             while o + 2 * V::LANES <= outputs {
-                columns!(6, 2, o, stretch);
+                if V::TILE == 8 {
+                    columns!(8, 2, o, stretch);
+                } else {
+                    columns!(6, 2, o, stretch);
+                }
                 o += 2 * V::LANES;
             }
             while o + V::LANES <= outputs {
@@ -285,18 +314,14 @@ dispatched! {
                     dots::<V, 1>(x, dy, lanes, (i, o, outputs), dw);
                 }
             }
+            for o in o..outputs.min(o + 2) {
+                if !db.is_empty() {
+                    let mut sum = V::zero();
+                    sweep!(V, lanes, |l, n| { sum = sum.add(V::get(dy, o * lanes + l, n)); });
+                    db[o] += sum.sum();
+                }
+            }
             o += 2;
-        }
-    }
-}
-
-dispatched! {
-    /// `db += sum over lanes of dy`.
-    fn sums(dy: &[T], lanes: usize, db: &mut [T]) {
-        for (row, db) in dy.chunks_exact(lanes).zip(db) {
-            let mut sum = V::zero();
-            sweep!(V, lanes, |l, n| { sum = sum.add(V::get(row, l, n)); });
-            *db += sum.sum();
         }
     }
 }
