@@ -174,16 +174,16 @@ impl<T: Real> Kernel<T> for View {
         if dxi[0].wanted() {
             dxi[0].prepare();
         }
+        dfields.iter_mut().filter(|to| to.wanted()).for_each(Adjoint::prepare);
+        if self.lattice.sampling == Sampling::Cell {
+            return reverse_cell(isa, self, seen.x[0], dy, dfields);
+        }
         let per_field = self.lattice.width * self.lanes;
         for (f, (to, dy)) in dfields.iter_mut().zip(dy.chunks_exact(per_field)).enumerate() {
             if to.wanted() {
-                to.prepare();
-                match self.lattice.sampling {
-                    Sampling::Cell => reverse_cell(isa, self, seen.x[0], dy, &mut to.data),
-                    Sampling::Linear => reverse_linear(isa, self, seen.x[0], dy, &mut to.data),
-                }
+                reverse_linear(isa, self, seen.x[0], dy, &mut to.data);
             }
-            if dxi[0].wanted() && self.lattice.sampling == Sampling::Linear {
+            if dxi[0].wanted() {
                 reverse_position(isa, self, seen.x[0], seen.x[1 + f], dy, &mut dxi[0].data);
             }
         }
@@ -208,6 +208,23 @@ dispatched! {
     }
 }
 
+/// Calls `$each!(y index, field indices)` for every vector of point k of the windows of a block, k by k.
+macro_rules! block_points {
+    ($V:ident, $view:ident, $start:ident, $firsts:ident, $each:ident) => {{
+        let mut at = $firsts.map(|first| first as u32);
+        for k in 0..$view.lattice.width {
+            for j in (0..BLOCK).step_by($V::LANES) {
+                let mut part = [0; BLOCK];
+                part[..$V::LANES].copy_from_slice(&at[j..j + $V::LANES]);
+                $each!(k * $view.lanes + $start + j, &part);
+            }
+            for j in 0..BLOCK {
+                at[j] += $view.samples as u32;
+            }
+        }
+    }};
+}
+
 #[inline(always)]
 fn gather_block<V: Vector>(
     view: &View,
@@ -216,30 +233,46 @@ fn gather_block<V: Vector>(
     field: &[V::Real],
     y: &mut [V::Real],
 ) {
-    let mut at = [0; BLOCK];
-    for j in 0..BLOCK {
-        at[j] = firsts[j] as u32;
+    macro_rules! read {
+        ($i:expr, $at:expr) => {
+            V::gather(field, $at).store(y, $i)
+        };
     }
-    for k in 0..view.lattice.width {
-        let mut part = [0; BLOCK];
-        for j in (0..BLOCK).step_by(V::LANES) {
-            part[..V::LANES].copy_from_slice(&at[j..j + V::LANES]);
-            V::gather(field, &part).store(y, k * view.lanes + start + j);
-        }
-        for j in 0..BLOCK {
-            at[j] += view.samples as u32;
-        }
+    block_points!(V, view, start, firsts, read);
+}
+
+/// Lanes of a block are of different samples, so that no two of them are added to the same place.
+#[inline(always)]
+fn scatter_block<V: Vector>(
+    view: &View,
+    start: usize,
+    firsts: [usize; BLOCK],
+    dy: &[V::Real],
+    to: &mut [V::Real],
+) {
+    macro_rules! add {
+        ($i:expr, $at:expr) => {
+            V::gather(to, $at).add(V::load(dy, $i)).scatter(to, $at)
+        };
     }
+    block_points!(V, view, start, firsts, add);
 }
 
 dispatched! {
-    fn reverse_cell(view: &View, xi: &[T], dy: &[T], to: &mut [T]) {
+    fn reverse_cell(view: &View, xi: &[T], dy: &[T], dfields: &mut [Adjoint<T>]) {
+        let per_field = view.lattice.width * view.lanes;
         for start in (0..view.lanes).step_by(BLOCK) {
-            view.points(&view.looks(xi, start), |i, at| {
-                debug_assert!(i < dy.len() && at < to.len());
-                // SAFETY: as in `forward_cell`.
-                unsafe { *to.get_unchecked_mut(at) += *dy.get_unchecked(i) };
-            });
+            let looks = view.looks(xi, start);
+            let inside = view.inside(&looks);
+            for (to, dy) in dfields.iter_mut().zip(dy.chunks_exact(per_field)).filter(|(to, _)| to.wanted()) {
+                let to = &mut to.data[..];
+                match inside {
+                    Some(firsts) if looks.count == BLOCK && view.samples.is_multiple_of(BLOCK) => {
+                        scatter_block::<V>(view, start, firsts, dy, to)
+                    }
+                    _ => view.points(&looks, |i, at| to[at] += dy[i]),
+                }
+            }
         }
     }
 }

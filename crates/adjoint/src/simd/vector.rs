@@ -64,6 +64,15 @@ pub trait Vector: Copy {
         }
         Self::load(&lanes, 0)
     }
+    /// Numbers to the places `at`, one per lane, no two the same.
+    #[inline(always)]
+    fn scatter(self, to: &mut [Self::Real], at: &[u32; 16]) {
+        let mut lanes = [Self::Real::default(); 16];
+        self.store(&mut lanes, 0);
+        for i in 0..Self::LANES {
+            to[at[i] as usize] = lanes[i];
+        }
+    }
     /// Rows and columns of a square block exchanged: lane j of row i, `i * stride` apart in `from`, becomes lane i of row j,
     /// `j * to_stride` apart in `to`.
     #[inline(always)]

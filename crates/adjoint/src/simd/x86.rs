@@ -159,6 +159,11 @@ avx!(F32x16, __m512, f32, 16, 8, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_
         unsafe { Self(_mm512_i32gather_ps::<4>(_mm512_loadu_si512(at.as_ptr().cast()), from.as_ptr())) }
     }
     #[inline(always)]
+    fn scatter(self, to: &mut [f32], at: &[u32; 16]) {
+        debug_assert!(at.iter().all(|&at| (at as usize) < to.len()));
+        unsafe { _mm512_i32scatter_ps::<4>(to.as_mut_ptr(), _mm512_loadu_si512(at.as_ptr().cast()), self.0) }
+    }
+    #[inline(always)]
     fn transpose(from: &[f32], stride: usize, to: &mut [f32], to_stride: usize) {
         debug_assert!(15 * stride + 16 <= from.len() && 15 * to_stride + 16 <= to.len());
         unsafe { transpose_16(from.as_ptr(), stride, to.as_mut_ptr(), to_stride) }

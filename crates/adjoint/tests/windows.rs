@@ -1,0 +1,63 @@
+//! Windows of cells in chunks that fill vectors against the same windows sample by sample: both ways through the kernel give the
+//! same values and the same adjoints of the fields, inside the lattice and at its ends, on every instruction set.
+
+use adjoint::*;
+
+const AGENTS: usize = 5;
+const POINTS: usize = 40;
+
+/// Numbers in [0, 1) that look random but are the same everywhere.
+fn noise(count: usize, seed: usize) -> Vec<f64> {
+    (0..count).map(|i| ((i * 7919 + seed * 104_729) as f64 * 0.618_033_988_75).fract()).collect()
+}
+
+fn trace(periodic: bool) -> Trace {
+    let lattice = Lattice { width: 6, n: POINTS, density: 40.0, periodic, sampling: Sampling::Cell };
+    let t = Tracer::new();
+    let xi = t.sequence("xi", 1, AGENTS);
+    let fields = [t.sequence("a", POINTS, 1), t.sequence("b", POINTS, 1)];
+    let y = xi.windows(&fields, lattice);
+    t.term("value", (y * t.constant(y.rows(), AGENTS, noise(y.shape().size(), 4))).sum());
+    t.record("y", y);
+    t.finish()
+}
+
+/// The windows, then the adjoints of the fields.
+fn run<T: Real>(isa: Isa, periodic: bool, samples: usize, chunk: usize, reach: f64) -> Vec<f64> {
+    let real = |numbers: Vec<f64>| numbers.into_iter().map(T::of).collect::<Vec<_>>();
+    let xi = real(noise(samples * AGENTS, 1).iter().map(|x| 0.5 + reach * (x - 0.5)).collect());
+    let (a, b) = (real(noise(samples * POINTS, 2)), real(noise(samples * POINTS, 3)));
+    let run = Run {
+        samples,
+        steps: 1,
+        params: &[],
+        fixed: vec![],
+        states: vec![],
+        sequences: vec![&xi, &a, &b],
+        weights: vec![vec![1.0]],
+    };
+    let (program, threads) = (Program::<T>::with_isa(&trace(periodic), chunk, isa), Threads::new(1));
+    let y = program.forward(&run, &threads).records.remove(0);
+    let adjoints = program.gradient(&run, &threads, Strategy::Recompute).sequences;
+    y.iter().chain(adjoints[1..].iter().flatten()).map(|x| x.f64()).collect()
+}
+
+#[test]
+fn whole_vectors_see_what_single_samples_see() {
+    for isa in Isa::available() {
+        for periodic in [false, true] {
+            // all windows inside the lattice, or some beyond its ends
+            for reach in [0.7, 1.2] {
+                for (samples, chunk) in [(16, 16), (32, 32), (24, 8), (40, 16)] {
+                    let label = format!("{isa:?} periodic {periodic} reach {reach} chunk {chunk}");
+                    let single = |chunk| run::<f32>(isa, periodic, samples, chunk, reach);
+                    let double = |chunk| run::<f64>(isa, periodic, samples, chunk, reach);
+                    for (got, want) in [(single(chunk), single(1)), (double(chunk), double(1))] {
+                        assert!(want.iter().any(|&x| x != 0.0));
+                        assert_eq!(got, want, "{label}");
+                    }
+                }
+            }
+        }
+    }
+}
