@@ -273,7 +273,7 @@ dispatched! {
                 columns!(i, 1, $c, $o, $stretch);
             }};
             ($i:ident, $r:literal, $c:literal, $o:expr, $stretch:ident) => {
-                while $i + $r <= inputs {
+                while inputs - $i >= $r {
                     outer_tile::<V, $r, $c>(x, dyt, lanes, $stretch.clone(), ($i, $o, outputs), dw);
                     $i += $r;
                 }
