@@ -178,6 +178,9 @@ pub struct Policy {
     pub fusion: Fusion,
     /// Whether the branch layers divide by their norm + 1.
     pub softnorm: bool,
+    /// Factor of the head's first weights; 1 where there is no such key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head_scale: Option<f64>,
     /// Base frequency of the trunk's Fourier features.
     pub trunk_base: TrunkBase,
     /// 2D: channels of the convolutions.

@@ -35,6 +35,7 @@ fn grids(config: &Config) -> Result<(), ConfigError> {
             format!("an even number from 2 to {n_ref} (observe.{shorter})")
         })?;
     }
+    config.policy.head_scale.map_or(Ok(()), |scale| positive("policy.head_scale", scale))?;
     let Some(conv) = &config.policy.conv else { return Ok(()) };
     let channels = !conv.is_empty() && conv.iter().all(|channels| (1..=1024).contains(channels));
     require(channels, "policy.conv", conv, || "one or more numbers of channels from 1 to 1024".to_string())

@@ -64,11 +64,13 @@ pub fn param_count(config: &Config) -> usize {
     layers(config).iter().map(|layer| (layer.inputs + 1) * layer.outputs).sum()
 }
 
-/// Fresh parameters: LeCun normal weights (variance `1 / inputs`, truncated at two standard deviations), zero biases.
+/// Fresh parameters: LeCun normal weights (variance `1 / inputs`, truncated at two standard deviations), those of the head times
+/// `policy.head_scale`, zero biases.
 pub fn initial_params(config: &Config, rng: &mut ChaCha8Rng) -> Vec<f64> {
     let mut params = Vec::with_capacity(param_count(config));
     for layer in layers(config) {
-        let scale = 1.0 / ((layer.inputs as f64).sqrt() * TRUNCATED_STD);
+        let head = if layer.name == "head" { config.policy.head_scale.unwrap_or(1.0) } else { 1.0 };
+        let scale = head / ((layer.inputs as f64).sqrt() * TRUNCATED_STD);
         params.extend((0..layer.inputs * layer.outputs).map(|_| scale * truncated_normal(rng)));
         params.resize(params.len() + layer.outputs, 0.0);
     }
