@@ -118,7 +118,7 @@ fn bench_verify_and_check_gradients_print_their_objects() {
         assert!(check["max_rel_error"].as_f64().unwrap() < 1e-6);
     }
     let tasks = json(at, &["tasks", "--json"]);
-    assert_eq!(tasks["tasks"].as_array().unwrap().len(), 3);
+    assert_eq!(tasks["tasks"].as_array().unwrap().len(), 8);
 }
 
 #[test]

@@ -35,8 +35,9 @@ pub struct Metric {
     /// At the last control step.
     #[serde(rename = "final")]
     pub last: Spread,
-    /// Half-way: after T/2 control steps.
-    pub half: Spread,
+    /// Half-way: after T/2 control steps; of 2D tasks, one of which is measured there in the paper.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub half: Option<Spread>,
     /// Mean over all control steps.
     pub time_mean: Spread,
     /// Of densities: distance of centroid and spread from the target's, at the last control step.
@@ -54,7 +55,7 @@ pub struct Effort {
     pub mean_u2: f64,
     /// Sum over agents of `u²`, mean over control steps and cases.
     pub sum_u2: f64,
-    /// Mean of `|v|²` over agents, control steps and cases, where agents move.
+    /// Mean of `|v|²` over agents, control steps and cases, where agents move in a plane.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_v2: Option<f64>,
 }
@@ -141,23 +142,24 @@ pub fn evaluate(config: &Config, cases: &Cases, rollouts: &Rollouts) -> Evaluati
         Some(values.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>() / values.len() as f64)
     };
     let mean_u2 = mean_square("u").unwrap_or(0.0);
+    let plane = config.equation().dims() == 2;
     Evaluation {
         task: config.task.clone(),
         agents: config.agents,
         cases: rollouts.controlled.samples,
-        controlled: metric(cases, &rollouts.controlled),
-        uncontrolled: metric(cases, &rollouts.uncontrolled),
+        controlled: metric(plane, cases, &rollouts.controlled),
+        uncontrolled: metric(plane, cases, &rollouts.uncontrolled),
         effort: Effort {
             mean_u2,
             sum_u2: mean_u2 * config.agents as f64,
-            mean_v2: mean_square("v").map(|mean| mean * config.equation().dims() as f64),
+            mean_v2: mean_square("v").filter(|_| plane).map(|mean| 2.0 * mean),
         },
         violations: Discs::of(config).map(|discs| violations(&discs, config, &rollouts.controlled)),
         seconds: rollouts.seconds,
     }
 }
 
-fn metric(cases: &Cases, trajectories: &Trajectories<f32>) -> Metric {
+fn metric(plane: bool, cases: &Cases, trajectories: &Trajectories<f32>) -> Metric {
     let errors: Vec<Vec<f64>> = (0..trajectories.samples).map(|case| trajectories.error(case)).collect();
     let spread = |of: &dyn Fn(&[f64]) -> f64| Spread::of(&errors.iter().map(|e| of(e)).collect::<Vec<_>>());
     let moments = trajectories.record("moment");
@@ -167,7 +169,7 @@ fn metric(cases: &Cases, trajectories: &Trajectories<f32>) -> Metric {
     };
     Metric {
         last: spread(&|e| e[e.len() - 1]),
-        half: spread(&|e| e[(e.len() / 2).max(1) - 1]),
+        half: plane.then(|| spread(&|e| e[(e.len() / 2).max(1) - 1])),
         time_mean: spread(&|e| e.iter().sum::<f64>() / e.len() as f64),
         moment: moments.map(last_moments),
         mass_change: moments.map(|_| mass_change(cases, trajectories)),

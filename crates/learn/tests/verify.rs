@@ -68,7 +68,7 @@ fn files_that_cannot_be_recomputed_are_refused() {
 
 #[test]
 fn gradients_agree_with_central_differences() {
-    let variants: [(&str, &[&str]); 9] = [
+    let variants: [(&str, &[&str]); 16] = [
         ("fkpp1d", &[]),
         ("fkpp1d", &["policy.fusion=product", "policy.softnorm=false", "policy.trunk_base=2pi"]),
         ("fkpp1d", &["observe.sampling=linear", "loss.terminal=1", "loss.total_forcing=0.001"]),
@@ -78,6 +78,43 @@ fn gradients_agree_with_central_differences() {
         ("ks1d", &[]),
         ("ks1d", &["observe.sampling=linear", "agents=30", "policy.fusion=product"]),
         ("ks1d", &["time.substeps=3", "grid.n=256", "loss.terminal=1"]),
+        ("heat2d", &["agents=5", "policy.conv=[3, 4]"]),
+        (
+            "heat2d",
+            &["agents=4", "policy.conv=[3]", "observe.sampling=linear", "policy.padding=field", "grid.n=63"],
+        ),
+        (
+            "heat2d-obstacles",
+            &["agents=9", "policy.conv=[3, 2]", "obstacles.filter=project", "policy.fusion=product"],
+        ),
+        (
+            "ks2d",
+            &[
+                "agents=9",
+                "policy.conv=[3, 4]",
+                "grid.n=32",
+                "observe.n_ref=32",
+                "time.substeps=2",
+                "data.spin_up=5",
+            ],
+        ),
+        (
+            "turb2d",
+            &[
+                "agents=4",
+                "policy.conv=[3, 4]",
+                "grid.n=24",
+                "observe.n_ref=24",
+                "time.substeps=2",
+                "data.spin_up=0.1",
+                "observe.patch=8",
+            ],
+        ),
+        ("density2d", &["agents=4", "policy.conv=[3, 4]"]),
+        (
+            "density2d",
+            &["agents=4", "policy.conv=[2, 1]", "observe.view=field", "physics.transport=conservative"],
+        ),
     ];
     for (task, sets) in variants {
         let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();

@@ -259,11 +259,12 @@ fn tile<V: Vector, const Q: usize, const C: usize, const PART: bool>(
     by_lane: &mut [V::Real],
 ) {
     let (outputs, filled) = (layer.outputs, filled(layer.outputs));
-    let mut at = [0; Q];
+    // pointers, because the compiler adds indices in a vector register and takes them out again one by one
+    let mut at = [maps.as_ptr(); Q];
     let mut sum = [[V::zero(); C]; Q];
     for i in 0..Q {
-        at[i] = block.starts[q + i] + r * layer.row();
-        debug_assert!(at[i] + k.end <= maps.len());
+        let start = block.starts[q + i] + r * layer.row();
+        at[i] = maps[start..start + k.end].as_ptr();
         for c in 0..C {
             sum[i][c] = V::load(by_lane, (block.first + q + i) * filled + o + c * V::LANES);
         }
@@ -275,8 +276,8 @@ fn tile<V: Vector, const Q: usize, const C: usize, const PART: bool>(
             row[c] = V::get(weight, (r * layer.line() + k) * outputs + o + c * V::LANES, n);
         }
         for i in 0..Q {
-            // SAFETY: the largest index is checked by the assertion above, against sizes fixed at trace time.
-            let x = V::splat(unsafe { *maps.get_unchecked(at[i] + k) });
+            // SAFETY: k is below `k.end`, the length of the slice the pointer was taken from.
+            let x = V::splat(unsafe { *at[i].add(k) });
             for c in 0..C {
                 sum[i][c] = x.fma(row[c], sum[i][c]);
             }

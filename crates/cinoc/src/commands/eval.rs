@@ -24,12 +24,11 @@ pub fn show(evaluation: &Evaluation, cases: &str) -> Result<(), Failure> {
     let (with, without) = (&evaluation.controlled, &evaluation.uncontrolled);
     let heading =
         ["mean (z - z*)²", "controlled", "std", "uncontrolled", "std", "controlled ± 2 std (paper's form)"];
-    table(&[
-        heading.map(String::from).to_vec(),
-        row("at the last step", &with.last, &without.last),
-        row("half-way", &with.half, &without.half),
-        row("mean over time", &with.time_mean, &without.time_mean),
-    ]);
+    let mut rows =
+        vec![heading.map(String::from).to_vec(), row("at the last step", &with.last, &without.last)];
+    rows.extend(with.half.iter().zip(&without.half).map(|(with, without)| row("half-way", with, without)));
+    rows.push(row("mean over time", &with.time_mean, &without.time_mean));
+    table(&rows);
     show_more(evaluation);
     println!("{:.2} s", evaluation.seconds);
     Ok(())

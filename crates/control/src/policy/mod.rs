@@ -202,7 +202,7 @@ impl<'t> Policy<'t> {
             u: bounds.u_max.map(|u_max| u_max * raw.slice(0..1).tanh()),
             // stirring agents are bounded in speed too
             v: match (self.config.equation(), v, bounds.v_max) {
-                (Equation::Density, Some(v), Some(v_max)) => Some(v.limit_length(v_max)),
+                (Equation::Density, Some(v), Some(v_max)) if v_max > 0.0 => Some(v.limit_length(v_max)),
                 _ => v,
             },
         }

@@ -11,13 +11,15 @@ pub(super) fn results(evaluation: &Evaluation) -> String {
         format!("| {what} | {} | {} | {} |\n", number(spread.mean), number(spread.std), two_std(spread))
     };
     let (off, on) = (evaluation.uncontrolled, evaluation.controlled);
+    let half = off.half.zip(on.half).map_or_else(String::new, |(off, on)| {
+        row("half-way, uncontrolled", off) + &row("half-way, **controlled**", on)
+    });
     [
         "| mean (z − z*)² over space | mean over cases | std over cases | mean ± 2 std (the paper's form) |\n".to_string(),
         "|---|---:|---:|---:|\n".to_string(),
         row("final, uncontrolled", off.last),
         row("final, **controlled**", on.last),
-        row("half-way, uncontrolled", off.half),
-        row("half-way, **controlled**", on.half),
+        half,
         row("time mean, uncontrolled", off.time_mean),
         row("time mean, **controlled**", on.time_mean),
     ]
@@ -29,7 +31,7 @@ pub(super) fn beside_the_paper(evaluation: &Evaluation) -> Option<String> {
     let paper = published(&evaluation.task)?;
     let (what, of): (_, fn(Metric) -> Spread) = match paper.reported {
         Reported::Final => ("final", |metric| metric.last),
-        Reported::Half => ("half-way", |metric| metric.half),
+        Reported::Half => ("half-way", |metric| metric.half.unwrap_or(metric.last)),
         Reported::TimeMean => ("time mean", |metric| metric.time_mean),
     };
     let ours = |metric: Metric| two_std(of(metric));
