@@ -1,4 +1,5 @@
 //! Running the real binary.
+#![allow(dead_code)] // every test file uses some of it
 
 use std::path::Path;
 use std::process::{Command, Output};
