@@ -2,9 +2,12 @@
 """Times training updates of cinoc and of a JAX implementation of the same tasks, in turns, and prints the ratio.
 
     scripts/compare_with_jax.py --peer DIR [--python PYTHON] [--rounds 5] [--tasks fkpp1d heat1d ks1d]
+    scripts/compare_with_jax.py --peer DIR --rounds 2 --repeat 1 --tasks heat2d heat2d-obstacles ks2d turb2d density2d
 
-DIR holds `bench1d.py`, called as `python bench1d.py --task T --batch B --agents M --repeat R`, which must print one JSON object
-with `update_s` and `forward_s` (medians). PYTHON is an interpreter with JAX (`pip install jax safetensors`). Both sides use every
+The 2D tasks are timed with the network JAX has (`policy.padding = "zero"`) and, where the preset shares feature maps, with that too.
+
+DIR holds `bench1d.py` and `bench2d.py`, called as `python bench1d.py --task T --batch B --agents M --repeat R`, which must print one JSON
+object with `update_s` and `forward_s` (medians). PYTHON is an interpreter with JAX (`pip install jax safetensors`). Both sides use every
 core of the machine, single precision, and the same batch, agents and steps. They run in turns, so that a machine whose
 speed drifts does not favour either; what counts is the median over the rounds.
 """
@@ -16,6 +19,8 @@ import statistics
 import subprocess
 import sys
 
+# tasks whose preset convolves the field once for all agents
+SHARED = ("ks2d", "turb2d")
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
@@ -39,18 +44,25 @@ def main():
     threads = len(os.sched_getaffinity(0))
     rows = []
     for task in args.tasks:
-        ours, peers = [], []
+        plane = "2d" in task
+        variants = {task: ["--set", "policy.padding=zero"] if plane else []}
+        if task in SHARED:
+            variants[f"{task}, shared features"] = ["--set", "policy.padding=field"]
+        ours, peers = {name: [] for name in variants}, []
         for _ in range(args.rounds):
-            own = measure([ROOT / "target/release/cinoc", "bench", task, "--json", "--threads", str(threads),
-                           "--repeat", str(args.repeat)], ROOT)
-            ours.append(own)
-            peers.append(measure([args.python, "bench1d.py", "--task", task, "--batch", str(own["batch"]), "--agents",
-                                  str(own["agents"]), "--steps", str(own["steps"]), "--repeat", str(args.repeat)], args.peer))
+            for name, sets in variants.items():
+                own = measure([ROOT / "target/release/cinoc", "bench", task, "--json", "--threads", str(threads),
+                               "--repeat", str(args.repeat), *sets], ROOT)
+                ours[name].append(own)
+            peers.append(measure([args.python, "bench2d.py" if plane else "bench1d.py", "--task", task, "--batch", str(own["batch"]),
+                                  "--agents", str(own["agents"]), "--steps", str(own["steps"]), "--repeat", str(args.repeat)],
+                                 args.peer))
         median = lambda runs, key: statistics.median(run[key] for run in runs)
-        ratios = sorted(p["update_s"] / o["update_s"] for p, o in zip(peers, ours))
-        rows.append((task, own, {k: median(ours, k) for k in ("update_s", "forward_s", "gflops", "peak_share", "peak_rss_mb",
-                                                               "decision_us_p50")},
-                     {k: median(peers, k) for k in ("update_s", "forward_s")}, ratios))
+        for name, runs in ours.items():
+            ratios = sorted(p["update_s"] / o["update_s"] for p, o in zip(peers, runs))
+            rows.append((name, own, {k: median(runs, k) for k in ("update_s", "forward_s", "gflops", "peak_share", "peak_rss_mb",
+                                                                   "decision_us_p50")},
+                         {k: median(peers, k) for k in ("update_s", "forward_s")}, ratios))
     print(f"\n{threads} threads, f32, median of {args.rounds} rounds in turns\n")
     print("| task | batch x agents x steps | JAX update | cinoc update | ratio (min..max) | JAX rollout | cinoc rollout "
           "| Gflop/s | share of peak | decision p50 | peak RSS |")
