@@ -4,11 +4,13 @@
 //! added in the order of the chunks. Results therefore do not depend on the number of threads, to the last bit.
 
 use crate::plan::{Placed, Plan};
+use crate::primitive::{Io, Kernel};
 use crate::replay::{Kernels, Strategy, Worker};
 use crate::simd::{Isa, Real};
 use crate::trace::{Shape, Trace};
 use rayon::prelude::*;
-use std::sync::Mutex;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 
 /// Threads that programs run on.
 pub struct Threads {
@@ -107,8 +109,15 @@ impl<T: Real> Program<T> {
     pub fn with_isa(trace: &Trace, chunk: usize, isa: Isa) -> Program<T> {
         assert!(chunk > 0, "a chunk holds at least one sample");
         let plan = Plan::new(trace, chunk);
-        let build =
-            |ops: &[crate::plan::Op]| ops.iter().map(|op| T::kernel(op.primitive.as_ref(), &op.io)).collect();
+        // operations that are one primitive on values of one shape share a kernel
+        let mut built: HashMap<(*const (), Io), Arc<dyn Kernel<T>>> = HashMap::new();
+        let mut build = |ops: &[crate::plan::Op]| {
+            let kernel = |op: &crate::plan::Op| {
+                let key = (Arc::as_ptr(&op.primitive).cast(), op.io.clone());
+                built.entry(key).or_insert_with(|| T::kernel(op.primitive.as_ref(), &op.io).into()).clone()
+            };
+            ops.iter().map(kernel).collect()
+        };
         let kernels = Kernels { setup: build(&plan.setup), step: build(&plan.step), isa };
         let shapes = |inputs: &[crate::trace::Input]| inputs.iter().map(|i| i.shape).collect();
         Program {

@@ -11,6 +11,7 @@ use crate::plan::{Op, Plan};
 use crate::primitive::{Adjoint, Kernel, MAX_INPUTS, Seen};
 use crate::simd::{Isa, Real};
 use std::mem::take;
+use std::sync::Arc;
 
 /// How the reverse sweep gets the values inside a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,8 +24,8 @@ pub enum Strategy {
 
 /// The kernels of a plan.
 pub(crate) struct Kernels<T> {
-    pub setup: Vec<Box<dyn Kernel<T>>>,
-    pub step: Vec<Box<dyn Kernel<T>>>,
+    pub setup: Vec<Arc<dyn Kernel<T>>>,
+    pub step: Vec<Arc<dyn Kernel<T>>>,
     pub isa: Isa,
 }
 

@@ -26,7 +26,7 @@ use std::ops::{Add, Div, Mul, Neg, Range, Sub};
 use std::sync::Arc;
 
 /// Extent of a value per sample, and whether all samples share it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
     /// What kernels work along: grid points or features.
     pub rows: usize,
@@ -130,6 +130,8 @@ struct Parts {
     states: Vec<(Input, usize, Option<usize>)>,
     terms: Vec<(String, usize)>,
     records: Vec<(String, usize, Shape)>,
+    /// Primitives that may come again.
+    shared: Vec<Arc<dyn Primitive>>,
 }
 
 /// Records primitives in the order they are written.
@@ -250,7 +252,20 @@ impl Tracer {
         let shapes: Vec<Shape> = inputs.iter().map(|v| v.shape).collect();
         let shape = primitive.output(&shapes);
         let inputs = inputs.iter().map(|v| (v.id, v.shape)).collect();
-        self.push(Source::Primitive { primitive: Arc::new(primitive), inputs }, shape)
+        self.push(Source::Primitive { primitive: self.once(primitive), inputs }, shape)
+    }
+
+    /// The primitive, or the same one from before.
+    fn once(&self, primitive: impl Primitive + 'static) -> Arc<dyn Primitive> {
+        let shared = &mut self.parts.borrow_mut().shared;
+        if let Some(before) = shared.iter().find(|before| primitive.same(before.as_ref())) {
+            return before.clone();
+        }
+        let primitive: Arc<dyn Primitive> = Arc::new(primitive);
+        if primitive.same(primitive.as_ref()) {
+            shared.push(primitive.clone());
+        }
+        primitive
     }
 }
 

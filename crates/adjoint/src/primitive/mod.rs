@@ -71,11 +71,13 @@ pub use window::{Lattice, Sampling};
 
 use crate::simd::{Isa, Real};
 use crate::trace::Shape;
+use std::any::Any;
 
 /// Most inputs a primitive takes.
 pub(crate) const MAX_INPUTS: usize = 6;
 
 /// The shapes a kernel is built for.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Io {
     pub(crate) inputs: Vec<Shape>,
     pub(crate) output: Shape,
@@ -105,7 +107,13 @@ pub struct Reads {
 /// A primitive as it stands in a trace.
 ///
 /// Reachable in signatures of sealed traits only; not part of the crate's interface.
-pub trait Primitive: Send + Sync {
+pub trait Primitive: Any + Send + Sync {
+    /// Whether another primitive of the trace is this one again. Those with large constants say so: their kernels are then built
+    /// once, and what is used in every stage of a step stays in cache.
+    #[doc(hidden)]
+    fn same(&self, _other: &dyn Primitive) -> bool {
+        false
+    }
     #[doc(hidden)]
     fn output(&self, inputs: &[Shape]) -> Shape;
     #[doc(hidden)]

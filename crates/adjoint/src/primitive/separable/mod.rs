@@ -103,13 +103,16 @@ impl Axis {
 }
 
 /// One matrix per axis.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub(crate) struct Separable {
     pub axes: [Axis; 2],
     pub transposed: bool,
 }
 
 impl Primitive for Separable {
+    fn same(&self, other: &dyn Primitive) -> bool {
+        (other as &dyn Any).downcast_ref().is_some_and(|other| self == other)
+    }
     fn output(&self, inputs: &[Shape]) -> Shape {
         let [x, y] = &self.axes;
         let (from, to) = (x.inputs() * y.inputs(), x.outputs() * y.outputs());
