@@ -16,11 +16,12 @@ use crate::optimiser::{Adam, clip_global_norm};
 use crate::schedule::Schedule;
 
 /// Samples worked on together. Fixed for a task, because it decides the order in which gradients are added up. In 1D samples fill the
-/// vectors of the arithmetic units; in 2D agents and grid points do, and small chunks stay in cache.
+/// vectors of the arithmetic units; in 2D agents and grid points do, unless agents are few, and small chunks stay in cache.
 pub fn chunk(config: &Config) -> usize {
-    match (config.equation().dims(), config.train.batch) {
-        (1, _) => 16,
-        (_, 0..=7) => 1,
+    match (config.equation().dims(), config.train.batch, config.agents) {
+        (1, _, _) => 16,
+        (_, 0..=7, 32..) => 1,
+        (_, 0..=7, _) => 2,
         _ => 4,
     }
 }
