@@ -133,30 +133,6 @@ impl Run2d {
         self.positions.iter().any(|now| Some(now) != self.positions.first())
     }
 
-    /// Mean over the agents of `|u|`, `[T]`.
-    pub fn mean_intensity(&self) -> Option<Vec<f64>> {
-        let mean = |u: &Vec<f64>| u.iter().map(|u| u.abs()).sum::<f64>() / u.len() as f64;
-        Some(self.u.as_ref()?.iter().map(mean).collect())
-    }
-
-    /// Mean over the agents of the distance they move in a step over its duration, `[T]`. A move to the other side of a periodic
-    /// rectangle is a short one.
-    pub fn mean_speed(&self) -> Vec<f64> {
-        let distance = |from: &[f64; 2], to: &[f64; 2]| {
-            let across = |axis: usize| {
-                let straight = (to[axis] - from[axis]).abs();
-                if self.periodic { straight.min(self.lengths[axis] - straight) } else { straight }
-            };
-            across(0).hypot(across(1))
-        };
-        let states = self.positions.windows(2).zip(self.times.windows(2));
-        let mean = |(xi, t): (&[Vec<[f64; 2]>], &[f64])| {
-            let sum: f64 = xi[0].iter().zip(&xi[1]).map(|(from, to)| distance(from, to)).sum();
-            sum / xi[0].len() as f64 / (t[1] - t[0])
-        };
-        states.map(mean).collect()
-    }
-
     /// Panics with what does not fit where lists differ in length from what the fields of this struct promise.
     pub(crate) fn assert_consistent(&self) {
         let (states, points) = (self.times.len(), self.n[0] * self.n[1]);
@@ -210,13 +186,10 @@ mod tests {
     }
 
     #[test]
-    fn actions_are_averaged_over_agents() {
+    fn agents_that_stand_elsewhere_move() {
         let run = moving(false);
         run.assert_consistent();
         assert!(run.mobile());
-        assert_eq!(run.mean_intensity(), Some(vec![2.0]));
-        assert!((run.mean_speed()[0] - (1.8 + 0.5) / 2.0 / 0.5).abs() < 1e-12);
-        assert!((moving(true).mean_speed()[0] - (0.2 + 0.5) / 2.0 / 0.5).abs() < 1e-12);
     }
 
     #[test]

@@ -4,9 +4,8 @@ use std::f64::consts::{PI, TAU};
 use std::io::Cursor;
 
 use figure::{AnimationFormat, ColourMap, Figure};
-use lab::figures::{animation, panels_2d, save_animation, snapshots_2d};
+use lab::figures::{animation, save_animation, snapshots_2d};
 use lab::run_2d::{Disc, FieldKind, Run2d};
-use lab::training_log::TrainingLog;
 
 const STEPS: usize = 20;
 
@@ -98,9 +97,6 @@ fn a_run_without_target_and_agents_has_fewer_things() {
     let svg = snapshots_2d(&density()).to_svg();
     assert_eq!(count(&svg, "<image"), 2 * 3 + 1);
     assert_eq!(count(&svg, "<circle") + count(&svg, ">target<") + count(&svg, "dasharray"), 0);
-    let panels = panels_2d(&density(), &TrainingLog::default()).to_svg();
-    assert_eq!(count(&panels, ">distance to rest<"), 1);
-    assert_eq!(count(&panels, ">agents"), 0);
 }
 
 #[test]
@@ -132,15 +128,6 @@ fn x_is_to_the_right_and_y_up_and_panels_keep_their_shape() {
 }
 
 #[test]
-fn courses_show_what_there_is() {
-    let log = TrainingLog::parse("{\"update\":1,\"loss\":2.0}\n{\"update\":2,\"loss\":1.0}\n");
-    let svg = panels_2d(&heat(), &log).to_svg();
-    let titles = [">distance to the target<", ">agents' intensity<", ">agents' speed<", ">training<"];
-    assert_eq!(titles.map(|title| count(&svg, title)), [1; 4]);
-    assert_eq!(count(&panels_2d(&heat(), &TrainingLog::default()).to_svg(), ">training<"), 0);
-}
-
-#[test]
 fn a_field_that_is_not_a_number_is_grey() {
     let mut run = heat();
     run.controlled[STEPS] = vec![f64::NAN; 256];
@@ -152,7 +139,6 @@ fn a_field_that_is_not_a_number_is_grey() {
         |run: &Run2d| decoded(&snapshots_2d(run), 1.0).2.iter().filter(|&&pixel| pixel == [0xb0; 3]).count();
     assert!(grey(&run) > 3000, "{} grey pixels", grey(&run));
     assert!(grey(&heat()) < 100);
-    assert!(!panels_2d(&run, &TrainingLog::default()).to_svg().contains("NaN"));
     animation(&run).to_bytes(AnimationFormat::Gif).unwrap();
 }
 

@@ -4,6 +4,7 @@
 //! it (`merge`), the result is deserialised and checked once (`validate`), and only then used. A preset
 //! names every key its task has; a key that is `None` here is one the task does not have.
 
+mod axis;
 mod choices;
 mod equation;
 mod error;
@@ -16,6 +17,7 @@ mod range_tests;
 #[cfg(test)]
 mod tests;
 
+pub use axis::Axis;
 pub use choices::{
     Decay, Filter, Fusion, Layout, Normalization, Padding, Pairs, Sampling, Transport, TrunkBase, View,
 };
@@ -461,46 +463,5 @@ impl Config {
     /// Duration of a control step.
     pub fn control_dt(&self) -> f64 {
         self.time.dt * self.time.substeps as f64
-    }
-}
-
-/// One axis of the domain, with its grid and its reference lattice.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Axis {
-    /// Grid points.
-    pub n: usize,
-    /// Length.
-    pub length: f64,
-    /// Points of the reference lattice.
-    pub n_ref: usize,
-    /// How it ends.
-    pub boundary: Boundary,
-}
-
-impl Axis {
-    /// Grid spacing.
-    pub fn h(&self) -> f64 {
-        self.length / self.cells(self.n) as f64
-    }
-
-    /// Reference cells per unit of length. One number, so that `floor(xi * cells_per_length)` rounds the same
-    /// everywhere.
-    pub fn cells_per_length(&self) -> f64 {
-        self.cells(self.n_ref) as f64 / self.length
-    }
-
-    /// Grid cells per reference cell.
-    pub fn stride(&self) -> usize {
-        self.cells(self.n) / self.cells(self.n_ref)
-    }
-
-    /// Whether its two ends are the same point.
-    pub fn periodic(&self) -> bool {
-        self.boundary == Boundary::Periodic
-    }
-
-    /// Cells between `points` grid points.
-    fn cells(&self, points: usize) -> usize {
-        if self.periodic() { points } else { points - 1 }
     }
 }

@@ -9,7 +9,7 @@ mod time_courses;
 
 pub use figure::AnimationFormat;
 pub use learning_curve::learning_curve;
-pub use plane::{animation, panels_2d, save_animation, snapshots_2d};
+pub use plane::{animation, save_animation, snapshots_2d};
 pub use snapshots::snapshots;
 pub use space_time::space_time;
 pub use time_courses::time_courses;

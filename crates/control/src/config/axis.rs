@@ -1,0 +1,44 @@
+//! One axis of the domain: its grid, its reference lattice and how it ends.
+
+use pde::Boundary;
+
+/// One axis of the domain, with its grid and its reference lattice.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Axis {
+    /// Grid points.
+    pub n: usize,
+    /// Length.
+    pub length: f64,
+    /// Points of the reference lattice.
+    pub n_ref: usize,
+    /// How it ends.
+    pub boundary: Boundary,
+}
+
+impl Axis {
+    /// Grid spacing.
+    pub fn h(&self) -> f64 {
+        self.length / self.cells(self.n) as f64
+    }
+
+    /// Reference cells per unit of length. One number, so that `floor(xi * cells_per_length)` rounds the same
+    /// everywhere.
+    pub fn cells_per_length(&self) -> f64 {
+        self.cells(self.n_ref) as f64 / self.length
+    }
+
+    /// Grid cells per reference cell.
+    pub fn stride(&self) -> usize {
+        self.cells(self.n) / self.cells(self.n_ref)
+    }
+
+    /// Whether its two ends are the same point.
+    pub fn periodic(&self) -> bool {
+        self.boundary == Boundary::Periodic
+    }
+
+    /// Cells between `points` grid points.
+    fn cells(&self, points: usize) -> usize {
+        if self.periodic() { points } else { points - 1 }
+    }
+}
