@@ -11,7 +11,8 @@ use std::path::PathBuf;
     after_help = "Examples:
   cinoc train fkpp1d                      train a policy, evaluate it, write runs/fkpp1d-0/report.md
   cinoc eval runs/fkpp1d-0 --agents 60    the same policy with three times as many agents
-  cinoc tasks heat1d                      every setting of a task, with its meaning"
+  cinoc tasks heat1d                      every setting of a task, with its meaning
+  cinoc reproduce cardinality             an experiment of the paper, with tables and figures"
 )]
 pub struct Arguments {
     #[command(subcommand)]
@@ -34,6 +35,10 @@ pub enum Command {
     Verify(Verify),
     /// Write report and figures of a run or a policy again.
     Plot(Plot),
+    /// Measure a policy along one axis: agents, noise, failure, physics or grid.
+    Sweep(Sweep),
+    /// Make an experiment of the paper again: train what it needs, measure, write tables and figures.
+    Reproduce(Reproduce),
 }
 
 #[derive(Args)]
@@ -152,6 +157,90 @@ impl From<AnimationFormat> for lab::figures::AnimationFormat {
             AnimationFormat::Apng => lab::figures::AnimationFormat::Apng,
         }
     }
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  cinoc sweep agents policies/fkpp1d.safetensors
+  cinoc sweep agents runs/heat2d-0 --values 1,4,16 --cases 20
+  cinoc sweep failure policies/heat1d.safetensors --out /tmp/failure
+  cinoc sweep grid policies/ks2d.safetensors --values 1,2 --cases 4 --json")]
+pub struct Sweep {
+    /// What is changed.
+    #[arg(value_enum)]
+    pub axis: SweepAxis,
+    /// Run directory or policy file.
+    pub policy: PathBuf,
+    /// Where to measure: multiples of what was trained with (agents, physics, grid), shares (failure), standard deviations of the
+    /// sensors, that of the actuators being twice as much (noise).
+    #[arg(long, value_delimiter = ',', value_name = "X,Y,...")]
+    pub values: Option<Vec<f64>>,
+    /// Held-out cases per value.
+    #[arg(long, value_name = "N", default_value = "50", value_parser = at_least_one)]
+    pub cases: usize,
+    /// Folder for tables and figures [default: none, the table is printed].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Threads; the result does not depend on it.
+    #[arg(long, value_parser = at_least_one)]
+    pub threads: Option<usize>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What a sweep changes.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum SweepAxis {
+    Agents,
+    Noise,
+    Failure,
+    Physics,
+    Grid,
+}
+
+impl From<SweepAxis> for lab::sweep::Axis {
+    fn from(axis: SweepAxis) -> Self {
+        match axis {
+            SweepAxis::Agents => lab::sweep::Axis::Agents,
+            SweepAxis::Noise => lab::sweep::Axis::Noise,
+            SweepAxis::Failure => lab::sweep::Axis::Failure,
+            SweepAxis::Physics => lab::sweep::Axis::Physics,
+            SweepAxis::Grid => lab::sweep::Axis::Grid,
+        }
+    }
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  cinoc reproduce                     list the experiments
+  cinoc reproduce cardinality         one experiment; results/cardinality.md has its tables and figures
+  cinoc reproduce all --quick         every experiment, a little of each: to see that everything works
+  cinoc reproduce effort --seeds 3    with three training seeds where numbers are compared
+  cinoc reproduce page                docs/results.md from the files in results/
+
+An experiment that is stopped (Ctrl-C) or killed goes on where it was when the command is given again.")]
+pub struct Reproduce {
+    /// Experiment, `all`, or `page` for the page of all results; none lists them.
+    pub name: Option<String>,
+    /// A little of everything, in minutes; its numbers mean nothing.
+    #[arg(long)]
+    pub quick: bool,
+    /// Training seeds where numbers are compared [default: what the experiment asks for].
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub seeds: Option<usize>,
+    /// Folder for results [default: results, or runs/quick/results].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Folder for runs and measurements [default: runs/lab, or runs/quick].
+    #[arg(long, value_name = "DIR")]
+    pub runs: Option<PathBuf>,
+    /// Threads; results but times do not depend on it.
+    #[arg(long, value_parser = at_least_one)]
+    pub threads: Option<usize>,
+    /// Print one JSON object per experiment.
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args)]

@@ -3,6 +3,7 @@
 use crate::terminal::paint;
 use control::config::ConfigError;
 use control::data::PaperCasesError;
+use lab::workshop::LabError;
 use learn::evaluate::DivergedRollout;
 use learn::policy_file::PolicyError;
 use learn::run::RunError;
@@ -54,6 +55,19 @@ request!(ConfigError, PaperCasesError, PolicyError);
 impl From<DivergedRollout> for Failure {
     fn from(error: DivergedRollout) -> Failure {
         Failure::Run(error.to_string())
+    }
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Failure {
+        match error {
+            LabError::Stopped => Failure::Interrupted(error.to_string()),
+            LabError::Unknown { .. } | LabError::Config(_) | LabError::Policy(_) => {
+                Failure::Request(error.to_string())
+            }
+            LabError::Run(error) => error.into(),
+            LabError::File(_) | LabError::Results(_) => Failure::Run(error.to_string()),
+        }
     }
 }
 

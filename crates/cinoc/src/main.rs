@@ -20,6 +20,8 @@ fn main() -> ExitCode {
         Command::CheckGradients(request) => commands::check_gradients::run(&request),
         Command::Verify(request) => commands::verify::run(&request),
         Command::Plot(request) => commands::plot::run(&request),
+        Command::Sweep(request) => commands::sweep::run(&request),
+        Command::Reproduce(request) => commands::reproduce::run(&request),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

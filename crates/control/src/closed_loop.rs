@@ -13,6 +13,7 @@
 //! | `target` | fixed | always |
 //! | `sensor_noise` (per grid point), `actuator_noise` (per agent): N(0, 1) | sequence | their standard deviation is above 0 |
 //! | `alive`, 1 or 0 per agent | sequence | `failure.share` is above 0 |
+//! | `crowd`, a factor on what agents do to the field | fixed | `train.crowd` is a range, and there is an objective |
 //!
 //! Recorded in every step: `z` and `xi` after it, the actions `u` (without actuator noise) and `v` that led there,
 //! `error`, the mean of `(z - z*)^2` after it, and of a density `moment`, how far centroid and spread are from the target's. Everything but the noise and the cell of a window is differentiated.
@@ -66,6 +67,8 @@ fn control_step(tracer: &Tracer, config: &Config, dynamics: &dyn Dynamics, terms
     let decided = policy.act(Sight { z: seen, target, xi });
     let (action, applied) = disturbed(tracer, config, decided);
 
+    let crowd = (terms && config.train.crowd != [1.0; 2]).then(|| tracer.fixed("crowd", 1, agents));
+    let applied = crowd.map_or(applied, |crowd| applied.map(|value| crowd * value));
     let response = Actuation::new(config).response(dynamics, xi, applied);
     let next = dynamics.interval(z, response, config.time.substeps);
     tracer.advance(z, next);

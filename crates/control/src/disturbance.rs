@@ -5,6 +5,7 @@
 use crate::config::Config;
 use crate::random::{Purpose, stream};
 use pde::random_field::normals;
+use rand::Rng;
 use rand::seq::index;
 
 /// Where the disturbances of a batch come from.
@@ -36,6 +37,16 @@ impl Disturbance {
     /// For evaluation cases from number `first` on.
     pub fn evaluation(seed: u64, first: usize) -> Disturbance {
         Disturbance { seed, during: During::Evaluation, first: first as u64 }
+    }
+
+    /// The factor on what the agents of one sample do to the field: 1 unless it is trained on.
+    pub(crate) fn crowd(&self, config: &Config, sample: usize) -> f64 {
+        if self.during == During::Evaluation {
+            return 1.0;
+        }
+        let [low, high] = config.train.crowd.map(f64::ln);
+        let share: f64 = stream(self.seed, Purpose::TrainingCrowds, self.first + sample as u64).random();
+        (low + share * (high - low)).exp()
     }
 
     /// The values of a sequence input of the closed loop for one sample, `[steps][size]`.
@@ -93,6 +104,18 @@ mod tests {
         for (step, row) in alive.chunks(20).enumerate() {
             assert_eq!(row.iter().sum::<f64>(), if step < 3 { 20.0 } else { 15.0 });
         }
+    }
+
+    #[test]
+    fn crowds_fill_their_range_in_training_only() {
+        let config = config().with_sets(&["train.crowd=[0.5, 8]".to_string()]).unwrap();
+        let drawn: Vec<f64> =
+            (0..200).map(|sample| Disturbance::training(1, 0, 200).crowd(&config, sample)).collect();
+        let below = |bound: f64| drawn.iter().filter(|&&crowd| crowd < bound).count();
+        assert_eq!((below(0.5), below(8.0)), (0, 200));
+        // log-uniform: a half of all below the geometric mean
+        assert!((80..=120).contains(&below(2.0)), "{}", below(2.0));
+        assert_eq!(Disturbance::evaluation(1, 0).crowd(&config, 0), 1.0);
     }
 
     #[test]

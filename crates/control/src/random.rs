@@ -31,6 +31,8 @@ pub enum Purpose {
     HeldOutFailures = 10,
     /// Directions and states of numerical checks.
     Checks = 11,
+    /// How crowded training cases are.
+    TrainingCrowds = 12,
 }
 
 /// The stream of a purpose; `index` tells streams of the same purpose apart (below 2^48).

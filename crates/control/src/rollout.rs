@@ -119,11 +119,12 @@ impl<T: Real> ClosedLoop<T> {
         };
         let start = start_positions(&self.config);
         let given = |input: &Input| {
-            per_case(input, &|_, case| match input.name.as_str() {
+            per_case(input, &|sample, case| match input.name.as_str() {
                 "z" | "start" => cases.z0(case).to_vec(),
                 "target" => cases.zt(case).to_vec(),
                 "xi" => cases.xi0(case).map_or_else(|| start.clone(), <[f64]>::to_vec),
                 "previous_v" => vec![0.0; input.shape.size()],
+                "crowd" => vec![disturbance.crowd(&self.config, sample); input.shape.size()],
                 name => unreachable!("a closed loop has no input {name}"),
             })
         };

@@ -105,7 +105,16 @@ fn median(repeat: usize, mut run: impl FnMut()) -> f64 {
     times[times.len() / 2]
 }
 
-/// Median and 99th percentile of one decision, in microseconds.
+/// Median and 99th percentile of one decision of all agents on one thread, in microseconds, in single precision.
+pub fn decision_microseconds(config: &Config) -> [f64; 2] {
+    let mut quick = config.clone();
+    quick.data.spin_up = quick.data.spin_up.map(|time| time.min(1.0));
+    let cases = Cases::draw(&quick, 0, Pool::Training, 1, &Threads::new(1), &|_, _| {});
+    let params = initial_params(config, &mut stream(0, Purpose::Parameters, 0));
+    decision_times(config, &cast(&params), &cases)
+}
+
+/// The same in a precision, for given parameters and a field.
 fn decision_times<T: Real>(config: &Config, params: &[T], cases: &Cases) -> [f64; 2] {
     let typed = |values: &[f64]| values.iter().map(|&x| T::of(x)).collect::<Vec<T>>();
     let (z, target, xi) = (typed(cases.z0(0)), typed(cases.zt(0)), typed(&start_positions(config)));

@@ -5,13 +5,13 @@ use std::time::Instant;
 use adjoint::Threads;
 use control::obstacles::Discs;
 use control::{Cases, ClosedLoop, Config, Disturbance, Trajectories};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::train::chunk;
 
 /// Mean and standard deviation over cases.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// Mean.
     pub mean: f64,
@@ -30,7 +30,7 @@ impl Spread {
 }
 
 /// The metric of a task, `mean (z - z*)²` over space.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Metric {
     /// At the last control step.
     #[serde(rename = "final")]
@@ -49,7 +49,7 @@ pub struct Metric {
 }
 
 /// What the agents spent.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Effort {
     /// Mean of `u²` over agents, control steps and cases.
     pub mean_u2: f64,
@@ -61,7 +61,7 @@ pub struct Effort {
 }
 
 /// How often agents were where they must not be: shares of all agents, control steps and cases.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Violations {
     /// Inside a disc.
     pub disc: f64,
@@ -109,8 +109,7 @@ pub struct Rollouts {
     pub seconds: f64,
 }
 
-/// Runs cases with and without control. Noise and failures are the same for every policy, so that policies are compared
-/// under the same circumstances.
+/// Runs cases with and without control.
 pub fn roll_out(
     config: &Config,
     params: &[f32],
@@ -118,61 +117,98 @@ pub fn roll_out(
     threads: usize,
 ) -> Result<Rollouts, DivergedRollout> {
     let start = Instant::now();
-    let threads = Threads::new(threads);
-    let all: Vec<usize> = (0..cases.count).collect();
-    let disturbance = Disturbance::evaluation(0, 0);
-    let run = |closed_loop: ClosedLoop<f32>, params: &[f32]| {
-        let batch = closed_loop.batch(cases, &all, disturbance);
-        let trajectories = closed_loop.forward(params, &batch, &threads);
-        match trajectories.blow_up() {
-            Some(blow_up) => Err(DivergedRollout { task: config.task.clone(), blow_up: blow_up.to_string() }),
-            None => Ok(trajectories),
-        }
-    };
-    let chunk = chunk(config).min(cases.count);
-    let controlled = run(ClosedLoop::observed(config, chunk), params)?;
-    let uncontrolled = run(ClosedLoop::uncontrolled(config, chunk), &[])?;
+    let controlled = controlled(config, params, cases, threads)?;
+    let uncontrolled = uncontrolled(config, cases, threads)?;
     Ok(Rollouts { controlled, uncontrolled, seconds: start.elapsed().as_secs_f64() })
+}
+
+/// Runs cases with a policy. Noise and failures are the same for every policy, so that policies are compared under the same
+/// circumstances.
+pub fn controlled(
+    config: &Config,
+    params: &[f32],
+    cases: &Cases,
+    threads: usize,
+) -> Result<Trajectories<f32>, DivergedRollout> {
+    run(ClosedLoop::observed(config, chunk(config).min(cases.count)), params, cases, threads)
+}
+
+/// Runs cases without any control.
+pub fn uncontrolled(
+    config: &Config,
+    cases: &Cases,
+    threads: usize,
+) -> Result<Trajectories<f32>, DivergedRollout> {
+    run(ClosedLoop::uncontrolled(config, chunk(config).min(cases.count)), &[], cases, threads)
+}
+
+fn run(
+    closed_loop: ClosedLoop<f32>,
+    params: &[f32],
+    cases: &Cases,
+    threads: usize,
+) -> Result<Trajectories<f32>, DivergedRollout> {
+    let all: Vec<usize> = (0..cases.count).collect();
+    let batch = closed_loop.batch(cases, &all, Disturbance::evaluation(0, 0));
+    let trajectories = closed_loop.forward(params, &batch, &Threads::new(threads));
+    match trajectories.blow_up() {
+        Some(blow_up) => {
+            Err(DivergedRollout { task: closed_loop.config().task.clone(), blow_up: blow_up.to_string() })
+        }
+        None => Ok(trajectories),
+    }
 }
 
 /// Summary of rollouts.
 pub fn evaluate(config: &Config, cases: &Cases, rollouts: &Rollouts) -> Evaluation {
-    let mean_square = |name: &str| {
-        let values = rollouts.controlled.record(name)?;
-        Some(values.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>() / values.len() as f64)
-    };
-    let mean_u2 = mean_square("u").unwrap_or(0.0);
-    let plane = config.equation().dims() == 2;
     Evaluation {
         task: config.task.clone(),
         agents: config.agents,
         cases: rollouts.controlled.samples,
-        controlled: metric(plane, cases, &rollouts.controlled),
-        uncontrolled: metric(plane, cases, &rollouts.uncontrolled),
-        effort: Effort {
-            mean_u2,
-            sum_u2: mean_u2 * config.agents as f64,
-            mean_v2: mean_square("v").filter(|_| plane).map(|mean| 2.0 * mean),
-        },
+        controlled: Metric::of(config, cases, &rollouts.controlled),
+        uncontrolled: Metric::of(config, cases, &rollouts.uncontrolled),
+        effort: Effort::of(config, &rollouts.controlled),
         violations: Discs::of(config).map(|discs| violations(&discs, config, &rollouts.controlled)),
         seconds: rollouts.seconds,
     }
 }
 
-fn metric(plane: bool, cases: &Cases, trajectories: &Trajectories<f32>) -> Metric {
-    let errors: Vec<Vec<f64>> = (0..trajectories.samples).map(|case| trajectories.error(case)).collect();
-    let spread = |of: &dyn Fn(&[f64]) -> f64| Spread::of(&errors.iter().map(|e| of(e)).collect::<Vec<_>>());
-    let moments = trajectories.record("moment");
-    let last_moments = |all: &[f32]| {
-        let last = all.chunks_exact(trajectories.steps).map(|moments| moments[trajectories.steps - 1]);
-        Spread::of(&last.map(f64::from).collect::<Vec<_>>())
-    };
-    Metric {
-        last: spread(&|e| e[e.len() - 1]),
-        half: plane.then(|| spread(&|e| e[(e.len() / 2).max(1) - 1])),
-        time_mean: spread(&|e| e.iter().sum::<f64>() / e.len() as f64),
-        moment: moments.map(last_moments),
-        mass_change: moments.map(|_| mass_change(cases, trajectories)),
+impl Metric {
+    /// Of the rollouts of some cases.
+    pub fn of(config: &Config, cases: &Cases, trajectories: &Trajectories<f32>) -> Metric {
+        let plane = config.equation().dims() == 2;
+        let errors: Vec<Vec<f64>> = (0..trajectories.samples).map(|case| trajectories.error(case)).collect();
+        let spread =
+            |of: &dyn Fn(&[f64]) -> f64| Spread::of(&errors.iter().map(|e| of(e)).collect::<Vec<_>>());
+        let moments = trajectories.record("moment");
+        let last_moments = |all: &[f32]| {
+            let last = all.chunks_exact(trajectories.steps).map(|moments| moments[trajectories.steps - 1]);
+            Spread::of(&last.map(f64::from).collect::<Vec<_>>())
+        };
+        Metric {
+            last: spread(&|e| e[e.len() - 1]),
+            half: plane.then(|| spread(&|e| e[(e.len() / 2).max(1) - 1])),
+            time_mean: spread(&|e| e.iter().sum::<f64>() / e.len() as f64),
+            moment: moments.map(last_moments),
+            mass_change: moments.map(|_| mass_change(cases, trajectories)),
+        }
+    }
+}
+
+impl Effort {
+    /// Of the agents in some rollouts.
+    pub fn of(config: &Config, trajectories: &Trajectories<f32>) -> Effort {
+        let mean_square = |name: &str| {
+            let values = trajectories.record(name)?;
+            Some(values.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>() / values.len() as f64)
+        };
+        let mean_u2 = mean_square("u").unwrap_or(0.0);
+        let plane = config.equation().dims() == 2;
+        Effort {
+            mean_u2,
+            sum_u2: mean_u2 * config.agents as f64,
+            mean_v2: mean_square("v").filter(|_| plane).map(|mean| 2.0 * mean),
+        }
     }
 }
 

@@ -16,5 +16,6 @@ pub mod policy_file;
 pub mod pool;
 pub mod run;
 pub mod schedule;
+pub mod slope;
 pub mod train;
 pub mod verify;

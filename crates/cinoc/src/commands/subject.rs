@@ -38,7 +38,7 @@ pub fn resolve(subject: &Subject) -> Result<Resolved, Failure> {
 }
 
 /// The policy file of a run directory, or the file itself.
-fn policy_path(given: &Path) -> Result<PathBuf, Failure> {
+pub fn policy_path(given: &Path) -> Result<PathBuf, Failure> {
     if !given.is_dir() {
         return Ok(given.to_path_buf());
     }

@@ -4,7 +4,7 @@ use super::eval::show;
 use super::subject::load_cases;
 use crate::arguments::Train;
 use crate::failure::Failure;
-use crate::terminal::{number, paint, progress};
+use crate::terminal::{number, progress, stop_on_interrupt};
 use adjoint::Threads;
 use control::{Cases, Config, Pool};
 use lab::report::write_report;
@@ -13,8 +13,7 @@ use learn::policy_file::PolicyFile;
 use learn::pool::{cache_folder, cached};
 use learn::run::{Ended, METRICS, Run, RunError};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 pub fn run(request: &Train) -> Result<(), Failure> {
     let config = config(request)?;
@@ -72,16 +71,7 @@ fn draw_pool(config: &Config, threads: usize) -> Cases {
 
 fn train(run: Run, config: &Config, threads: usize) -> Result<Ended, Failure> {
     let pool = draw_pool(config, threads);
-    let stop = Arc::new(AtomicBool::new(false));
-    let asked = stop.clone();
-    let handler = ctrlc::set_handler(move || {
-        if asked.swap(true, Ordering::SeqCst) {
-            std::process::exit(130); // asked twice: do not wait for the update to end
-        }
-    });
-    if let Err(error) = handler {
-        eprintln!("{} Ctrl-C will not save a checkpoint: {error}", paint("warning:", "1;33"));
-    }
+    let stop = stop_on_interrupt();
     let bar = progress(&format!("training {}", config.task), config.train.updates);
     let watch = |update: &learn::train::Update| {
         bar.set_position(update.update as u64);

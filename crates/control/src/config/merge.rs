@@ -56,6 +56,18 @@ pub(super) fn task_of(table: &Table) -> Result<&str, ConfigError> {
     }
 }
 
+/// Gives a config that was written before a key existed the value that says the same.
+pub(super) fn add_later_keys(given: &mut Table) {
+    let one = || Value::Float(1.0);
+    for (section, key, value) in
+        [("train", "crowd", Value::Array(vec![one(), one()])), ("policy", "head_scale", one())]
+    {
+        if let Some(Value::Table(section)) = given.get_mut(section) {
+            section.entry(key).or_insert(value);
+        }
+    }
+}
+
 /// Checks that `given` has every key of `preset`.
 pub(super) fn require_all_keys(preset: &Table, given: &Table) -> Result<(), ConfigError> {
     for (key, default) in leaves(preset) {

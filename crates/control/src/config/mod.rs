@@ -180,9 +180,8 @@ pub struct Policy {
     pub fusion: Fusion,
     /// Whether the branch layers divide by their norm + 1.
     pub softnorm: bool,
-    /// Factor of the head's first weights; 1 where there is no such key.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub head_scale: Option<f64>,
+    /// Factor of the head's first weights: a small one lets a policy begin gently.
+    pub head_scale: f64,
     /// Base frequency of the trunk's Fourier features.
     pub trunk_base: TrunkBase,
     /// 2D: channels of the convolutions.
@@ -359,6 +358,9 @@ pub struct Train {
     pub lr_end: f64,
     /// Bound of the gradient's global norm.
     pub clip: f64,
+    /// Range of the factor on all that the agents of a training case do to the field, drawn log-uniformly per case: it stands for
+    /// swarms of other sizes, whose loop gain a policy must bear. Not used in evaluation.
+    pub crowd: [f64; 2],
     /// Seed of every random stream of the run.
     pub seed: u64,
     /// Memory, in MB, for storing step values instead of recomputing them.
@@ -385,8 +387,9 @@ impl Config {
     /// Reads a complete config, as [`Config::to_toml`] writes it: a key that is missing is an error, because the
     /// run it describes was made with some value of it.
     pub fn from_toml(text: &str) -> Result<Config, ConfigError> {
-        let given = merge::parse(text)?;
+        let mut given = merge::parse(text)?;
         let mut table = tasks::preset(merge::task_of(&given)?)?;
+        merge::add_later_keys(&mut given);
         merge::require_all_keys(&table, &given)?;
         merge::overlay(&mut table, given)?;
         Config::finish(table, &[])

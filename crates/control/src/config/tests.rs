@@ -206,7 +206,10 @@ fn settings_of_one_task_are_refused_for_another() {
 fn a_complete_config_lacks_nothing() {
     for task in tasks() {
         let text = Config::preset(task.name).unwrap().to_toml();
-        for (number, line) in text.lines().enumerate().filter(|(_, line)| line.contains('=')) {
+        // files that were written before these existed can be read
+        let later = |line: &str| line.starts_with("crowd") || line.starts_with("head_scale");
+        let required = |line: &str| line.contains('=') && !later(line);
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| required(line)) {
             let rest: Vec<_> =
                 text.lines().enumerate().filter(|(i, _)| *i != number).map(|(_, line)| line).collect();
             let message = refusal(Config::from_toml(&rest.join("\n")));

@@ -35,7 +35,7 @@ fn grids(config: &Config) -> Result<(), ConfigError> {
             format!("an even number from 2 to {n_ref} (observe.{shorter})")
         })?;
     }
-    config.policy.head_scale.map_or(Ok(()), |scale| positive("policy.head_scale", scale))?;
+    positive("policy.head_scale", config.policy.head_scale)?;
     let Some(conv) = &config.policy.conv else { return Ok(()) };
     let channels = !conv.is_empty() && conv.iter().all(|channels| (1..=1024).contains(channels));
     require(channels, "policy.conv", conv, || "one or more numbers of channels from 1 to 1024".to_string())
@@ -211,6 +211,10 @@ fn train(config: &Config) -> Result<(), ConfigError> {
     non_negative("train.lr_start", train.lr_start)?;
     non_negative("train.lr_end", train.lr_end)?;
     positive("train.clip", train.clip)?;
+    let [low, high] = train.crowd;
+    require(0.0 < low && low <= high && high.is_finite(), "train.crowd", train.crowd, || {
+        "[low, high] with 0 < low <= high, [1, 1] for none".to_string()
+    })?;
     at_least("train.checkpoint_every", train.checkpoint_every, 1)
 }
 

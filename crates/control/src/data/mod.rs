@@ -3,6 +3,7 @@
 //! How the cases of each task are drawn is told in `draw`.
 
 mod draw;
+mod refine;
 
 use crate::config::Config;
 use crate::random::{Purpose, stream};

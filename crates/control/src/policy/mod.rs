@@ -69,7 +69,7 @@ pub fn param_count(config: &Config) -> usize {
 pub fn initial_params(config: &Config, rng: &mut ChaCha8Rng) -> Vec<f64> {
     let mut params = Vec::with_capacity(param_count(config));
     for layer in layers(config) {
-        let head = if layer.name == "head" { config.policy.head_scale.unwrap_or(1.0) } else { 1.0 };
+        let head = if layer.name == "head" { config.policy.head_scale } else { 1.0 };
         let scale = head / ((layer.inputs as f64).sqrt() * TRUNCATED_STD);
         params.extend((0..layer.inputs * layer.outputs).map(|_| scale * truncated_normal(rng)));
         params.resize(params.len() + layer.outputs, 0.0);

@@ -90,6 +90,10 @@ fn draw_vertical(drawing: &mut Drawing, axis: &Axis, plot: Rect, x: f64, side: f
 pub(super) fn draw_bottom(drawing: &mut Drawing, axis: &Axis, plot: Rect, name: &str) {
     let bottom = plot.bottom();
     let labels_at = bottom + TICK_LENGTH + GAP + 0.75 * TICK_TEXT;
+    for fraction in axis.ticks.minor.iter().filter_map(|&value| axis.fraction(value)) {
+        let x = plot.x + fraction * plot.width;
+        drawing.line((x, bottom), (x, bottom + MINOR_TICK_LENGTH), AXIS);
+    }
     for (value, label) in &axis.ticks.major {
         if let Some(fraction) = axis.fraction(*value) {
             let x = plot.x + fraction * plot.width;

@@ -57,10 +57,10 @@ impl Axis {
         Axis::new(scale, range, most)
     }
 
-    /// A horizontal linear axis of this width, with as many ticks as its labels leave room for.
-    pub fn horizontal(range: Range, width: f64) -> Self {
+    /// A horizontal axis of this width, with as many ticks as its labels leave room for.
+    pub fn horizontal(scale: Scale, range: Range, width: f64) -> Self {
         let most = (width / 36.0).clamp(2.0, 9.0) as usize;
-        let with_ticks = |most| Axis::new(Scale::Linear, range, most);
+        let with_ticks = |most| Axis::new(scale, range, most);
         (2..=most).rev().map(with_ticks).find(|axis| axis.labels_fit(width)).unwrap_or_else(|| with_ticks(1))
     }
 
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn horizontal_labels_never_touch() {
         for width in [40.0, 80.0, 150.0, 300.0, 600.0] {
-            let axis = Axis::horizontal(Range { low: 1000.001, high: 1000.002 }, width);
+            let axis = Axis::horizontal(Scale::Linear, Range { low: 1000.001, high: 1000.002 }, width);
             assert!(axis.labels_fit(width) || axis.ticks.major.len() <= 1, "too many labels for {width}");
         }
     }

@@ -63,15 +63,21 @@ impl Lines {
     fn frame(&self, plot: Rect) -> Frame {
         Frame {
             plot,
-            x: Axis::horizontal(self.x_range(), plot.width),
+            x: Axis::horizontal(self.x_scale, self.x_range(), plot.width),
             y: Axis::vertical(self.y_scale, self.y_range(), plot.height),
         }
     }
 
     fn x_range(&self) -> Range {
-        let limits = self.x_limits.and_then(|(low, high)| Range::checked(low, high, Scale::Linear));
+        let scale = self.x_scale;
+        let limits = self.x_limits.and_then(|(low, high)| Range::checked(low, high, scale));
         let xs = self.series.iter().flat_map(|series| series.xs.iter().copied());
-        limits.or_else(|| Range::of(xs, Scale::Linear)).unwrap_or(Range::empty(Scale::Linear))
+        // points on a logarithmic axis are few and marked: their marks need room at the ends
+        let found = Range::of(xs, scale).map(|range| match scale {
+            Scale::Linear => range,
+            Scale::Log => range.padded(0.03, scale),
+        });
+        limits.or(found).unwrap_or(Range::empty(scale))
     }
 
     fn y_range(&self) -> Range {
@@ -107,6 +113,10 @@ impl Lines {
             drawing.line((frame.plot.x, y), (frame.plot.right(), y), stroke);
         }
         for (i, series) in self.series.iter().enumerate() {
+            if series.dots {
+                let points = series.xs.iter().zip(&series.ys).filter_map(|(&x, &y)| frame.point(x, y));
+                points.for_each(|point| drawing.circle(point, 1.5 * CURVE_WIDTH, self.colour(i), None));
+            }
             let curve = frame.curve(&series.xs, &series.ys);
             // A point between two gaps has no line: it would be lost without a dot.
             for lone in curve.iter().filter(|piece| piece.len() == 1) {

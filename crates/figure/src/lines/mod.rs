@@ -20,6 +20,7 @@ pub struct Lines {
     series: Vec<Series>,
     reference: Option<Reference>,
     axis_marks: Vec<f64>,
+    x_scale: Scale,
     y_scale: Scale,
     x_limits: Option<(f64, f64)>,
     y_limits: Option<(f64, f64)>,
@@ -47,6 +48,7 @@ impl Lines {
             series: Vec::new(),
             reference: None,
             axis_marks: Vec::new(),
+            x_scale: Scale::Linear,
             y_scale: Scale::Linear,
             x_limits: None,
             y_limits: None,
@@ -69,6 +71,12 @@ impl Lines {
     /// Adds a curve.
     pub fn series(mut self, series: Series) -> Self {
         self.series.push(series);
+        self
+    }
+
+    /// Makes the x axis logarithmic (base 10); points whose x is not positive are not drawn.
+    pub fn log_x(mut self) -> Self {
+        self.x_scale = Scale::Log;
         self
     }
 

@@ -13,6 +13,7 @@ pub struct Series {
     pub(super) band: Option<Band>,
     pub(super) colour: Option<Colour>,
     pub(super) dashed: bool,
+    pub(super) dots: bool,
 }
 
 /// Lower and upper edge of a shaded band, one value per point of the curve.
@@ -32,7 +33,15 @@ impl Series {
     pub fn new(label: impl Into<String>, xs: &[f64], ys: &[f64]) -> Self {
         let label = label.into();
         assert_eq!(xs.len(), ys.len(), "series {label:?} has as many xs as ys");
-        Series { label, xs: xs.to_vec(), ys: ys.to_vec(), band: None, colour: None, dashed: false }
+        Series {
+            label,
+            xs: xs.to_vec(),
+            ys: ys.to_vec(),
+            band: None,
+            colour: None,
+            dashed: false,
+            dots: false,
+        }
     }
 
     /// Draws the curve in this colour.
@@ -44,6 +53,12 @@ impl Series {
     /// Draws the curve dashed.
     pub fn dashed(mut self) -> Self {
         self.dashed = true;
+        self
+    }
+
+    /// Puts a dot on every point: for few, measured ones.
+    pub fn dots(mut self) -> Self {
+        self.dots = true;
         self
     }
 

@@ -51,7 +51,7 @@ impl Draw for Map {
 impl Map {
     fn frame(&self, plot: Rect) -> Frame {
         let plot = if self.equal_aspect { self.with_equal_units(plot) } else { plot };
-        let x = Axis::horizontal(self.x_range(), plot.width);
+        let x = Axis::horizontal(Scale::Linear, self.x_range(), plot.width);
         let y = Axis::vertical(Scale::Linear, self.y_range(), plot.height);
         if self.ticks { Frame { plot, x, y } } else { Frame { plot, x: x.bare(), y: y.bare() } }
     }

@@ -3,7 +3,6 @@
 //! A report holds no date, no path and no timing of the evaluation: the same run and cases give the same text.
 
 mod commands;
-mod numbers;
 mod plates;
 mod tables;
 mod text;

@@ -2,7 +2,7 @@
 
 use learn::evaluate::{Evaluation, Metric, Spread};
 
-use super::numbers::{number, two_std};
+use crate::numbers::{number, two_std};
 use crate::published::{PAPER, Reported, published};
 
 /// Error without and with control, at the end and over time.

@@ -3,9 +3,9 @@
 use control::Config;
 use control::config::{ConfigError, tasks};
 
-use super::numbers::{duration, number, thousands};
 use super::plates::Plate;
 use super::{FIGURES, Report, commands, tables};
+use crate::numbers::{duration, number, thousands};
 use crate::settings::changed_settings;
 use crate::training_log::TrainingLog;
 

@@ -32,7 +32,7 @@ pub enum FileError {
 
 impl FileError {
     /// Explains an error of the operating system.
-    pub(crate) fn io(action: &'static str, path: &Path, error: io::Error) -> FileError {
+    pub fn io(action: &'static str, path: &Path, error: io::Error) -> FileError {
         let kind = error.kind();
         let reason = match kind {
             io::ErrorKind::NotFound if action == "read" => "not found; check the path".to_string(),

@@ -3,7 +3,7 @@
 use learn::evaluate::Spread;
 
 /// Three significant digits, with a power of ten where zeros would have to be counted.
-pub(super) fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     let magnitude = value.abs();
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
@@ -16,12 +16,12 @@ pub(super) fn number(value: f64) -> String {
 }
 
 /// Mean ± two standard deviations, as the paper prints results.
-pub(super) fn two_std(spread: Spread) -> String {
+pub fn two_std(spread: Spread) -> String {
     format!("{} ± {}", number(spread.mean), number(2.0 * spread.std))
 }
 
 /// A wall time in the unit one would say it in.
-pub(super) fn duration(seconds: f64) -> String {
+pub fn duration(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     match whole {
         0..10 => format!("{seconds:.1} s"),
@@ -32,7 +32,7 @@ pub(super) fn duration(seconds: f64) -> String {
 }
 
 /// A whole number with its thousands apart.
-pub(super) fn thousands(count: usize) -> String {
+pub fn thousands(count: usize) -> String {
     let digits = count.to_string();
     let groups: Vec<&str> =
         digits.as_bytes().rchunks(3).rev().map(|group| str::from_utf8(group).expect("digits")).collect();

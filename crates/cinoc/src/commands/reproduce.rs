@@ -1,0 +1,73 @@
+//! `cinoc reproduce`: the experiments of the paper.
+
+use super::print_json;
+use crate::arguments::Reproduce;
+use crate::failure::Failure;
+use crate::terminal::{Bar, paint, table};
+use lab::experiments::{Experiment, experiment, experiments};
+use lab::results::{Results, page};
+use lab::workshop::{LabError, Size, Workshop};
+use learn::files::write_atomically;
+use std::path::{Path, PathBuf};
+
+const PAGE: &str = "docs/results.md";
+
+pub fn run(request: &Reproduce) -> Result<(), Failure> {
+    match request.name.as_deref() {
+        None => list(request.json),
+        Some("page") => write_page(request),
+        Some("all") => reproduce(request, experiments().iter().collect()),
+        Some(name) => reproduce(request, vec![experiment(name)?]),
+    }
+}
+
+fn list(json: bool) -> Result<(), Failure> {
+    if json {
+        let named = experiments().iter().map(|known| (known.name, known.title));
+        return print_json(&named.collect::<std::collections::BTreeMap<_, _>>());
+    }
+    let mut rows = vec![vec!["experiment".to_string(), "about".to_string()]];
+    rows.extend(experiments().iter().map(|known| vec![known.name.to_string(), known.title.to_string()]));
+    table(&rows);
+    println!("\ncinoc reproduce NAME makes one again, cinoc reproduce all makes all.");
+    Ok(())
+}
+
+fn reproduce(request: &Reproduce, chosen: Vec<&Experiment>) -> Result<(), Failure> {
+    let size = if request.quick { Size::Quick } else { Size::Full };
+    let or = |given: &Option<PathBuf>, full: &str, quick: &str| {
+        given.clone().unwrap_or_else(|| PathBuf::from(size.pick(full, quick)))
+    };
+    let out = or(&request.out, "results", "runs/quick/results");
+    let folder = or(&request.runs, "runs/lab", "runs/quick");
+    let (bar, threads) = (Bar::new(), super::threads(request.threads));
+    let workshop = Workshop::new(size, threads, request.seeds, folder, PathBuf::from("policies"), &bar);
+    for experiment in chosen {
+        let results = experiment.run(&workshop);
+        bar.clear();
+        let results = results?;
+        results.write(&out).map_err(LabError::from)?;
+        if request.json { print_json(&results)? } else { show(&results, &out) }
+    }
+    Ok(())
+}
+
+/// Prints what was found.
+pub fn show(results: &Results, out: &Path) {
+    println!("{}\n", paint(&results.title, "1"));
+    for tables in &results.tables {
+        println!("{}\n", tables.caption);
+        table(&tables.shown());
+        println!();
+    }
+    results.findings.iter().for_each(|finding| println!("- {finding}"));
+    println!("\ntables and figures: {}\n", out.join(format!("{}.md", results.name)).display());
+}
+
+fn write_page(request: &Reproduce) -> Result<(), Failure> {
+    let out = request.out.clone().unwrap_or_else(|| PathBuf::from("results"));
+    let text = page(&out, "../results/").map_err(LabError::from)?;
+    write_atomically(Path::new(PAGE), |file| file.write_all(text.as_bytes())).map_err(LabError::from)?;
+    println!("{PAGE}");
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! `failure`: a share of the agents goes silent, at the start or later.
+
+use control::Config;
+use control::config::tasks;
+
+use super::{Found, loss_name, mean_loss};
+use crate::numbers::number;
+use crate::results::{Chart, Curve, Table};
+use crate::workshop::{LabError, Point, Workshop, failure};
+
+const SHARES: [f64; 6] = [0.0, 0.1, 0.2, 0.3, 0.5, 0.7];
+/// When they fail, as a share of the horizon.
+const MOMENTS: [f64; 3] = [0.0, 0.25, 0.5];
+/// Share and factor of the loss that a tracking task should bear.
+const BAR: (f64, f64) = (0.3, 3.0);
+
+pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
+    let shares = workshop.size.pick(SHARES.to_vec(), vec![0.0, 0.3]);
+    let moments = workshop.size.pick(MOMENTS.to_vec(), vec![0.0]);
+    let mut points = Vec::new();
+    for task in tasks() {
+        let config = Config::preset(task.name)?;
+        for moment in &moments {
+            for share in &shares {
+                let point = Point::new(&config, workshop.size.pick(50, 1));
+                points.push(point.with(&failure(&config, *share, *moment))?);
+            }
+        }
+    }
+    let measured = workshop.measure("failure", &points)?;
+
+    let mut columns = vec!["task".to_string(), "when measured".to_string(), "they fail at".to_string()];
+    columns.extend(shares.iter().map(|share| format!("{:.0} % fail", 100.0 * share)));
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let mut losses = Table::new("loss", "Loss when a share of the agents fails.", &columns);
+    let mut ratios = Table::new("ratio", "The same, relative to the whole swarm.", &columns);
+    let mut chart =
+        Chart::new("ratio", "agents that fail at the start", "share of agents", "loss / loss of all agents")
+            .log_y();
+    let mut findings = Vec::new();
+    let of_task =
+        points.chunks(shares.len() * moments.len()).zip(measured.chunks(shares.len() * moments.len()));
+    for (points, measured) in of_task {
+        let config = &points[0].trained;
+        let task = config.task.as_str();
+        for (moment, measured) in moments.iter().zip(measured.chunks(shares.len())) {
+            let loss: Vec<f64> = measured.iter().map(|m| mean_loss(task, m)).collect();
+            let ratio: Vec<f64> = loss.iter().map(|value| value / loss[0]).collect();
+            let head = || {
+                [
+                    task.into(),
+                    loss_name(task).into(),
+                    format!("{:.0} % of the horizon", 100.0 * moment).into(),
+                ]
+            };
+            losses.row(head().into_iter().chain(loss.iter().map(|&value| value.into())));
+            ratios.row(head().into_iter().chain(ratio.iter().map(|&value| value.into())));
+            if *moment == 0.0 {
+                chart = chart.curve(Curve::new(task, &shares, &ratio));
+                let at = shares.iter().position(|share| *share == BAR.0).map_or(f64::NAN, |i| ratio[i]);
+                let kind = if config.equation().tracks() { "tracking" } else { "stabilisation" };
+                let verdict = if at <= BAR.1 { "within" } else { "BEYOND" };
+                findings.push(format!(
+                    "{task} ({kind}): with 30 % failed from the start the loss is {} times that of the whole swarm, {verdict} a factor of {}.",
+                    number(at), BAR.1
+                ));
+            }
+        }
+    }
+    Ok(Found {
+        protocol: "the policies of the main table (seed 0), trained without failures; agents drawn at random per case output nothing \
+                   from a moment on; 50 held-out cases."
+            .to_string(),
+        findings,
+        tables: vec![ratios, losses],
+        charts: vec![chart],
+    })
+}

@@ -1,0 +1,127 @@
+//! The experiments, one file each: which points are measured, and what the numbers say.
+
+mod cardinality;
+mod effort;
+mod failure;
+mod fidelity;
+mod field_of_view;
+mod latency;
+mod noise;
+mod noise_effort;
+mod physics;
+mod scale;
+mod table;
+
+use control::Config;
+use learn::evaluate::{Metric, Spread};
+
+use crate::published::{Reported, published};
+use crate::results::{Chart, Cost, Results, Table};
+use crate::workshop::{LabError, Measured, Size, Workshop};
+
+/// An experiment.
+pub struct Experiment {
+    /// What the command line calls it.
+    pub name: &'static str,
+    /// What it is about.
+    pub title: &'static str,
+    run: fn(&Workshop<'_>) -> Result<Found, LabError>,
+}
+
+/// What an experiment found.
+struct Found {
+    protocol: String,
+    findings: Vec<String>,
+    tables: Vec<Table>,
+    charts: Vec<Chart>,
+}
+
+/// All of them, in the order they are reported.
+pub fn experiments() -> &'static [Experiment] {
+    &[
+        Experiment { name: "table", title: "Main table", run: table::run },
+        Experiment { name: "cardinality", title: "Other numbers of agents", run: cardinality::run },
+        Experiment { name: "failure", title: "Agents that fail", run: failure::run },
+        Experiment { name: "effort", title: "Effort against the number of agents", run: effort::run },
+        Experiment { name: "noise", title: "Noisy sensors and actuators", run: noise::run },
+        Experiment {
+            name: "noise-effort",
+            title: "Effort of policies trained with noise",
+            run: noise_effort::run,
+        },
+        Experiment { name: "fov", title: "Field of view", run: field_of_view::run },
+        Experiment { name: "physics", title: "Other physics than in training", run: physics::run },
+        Experiment { name: "fidelity", title: "Finer solvers than in training", run: fidelity::run },
+        Experiment { name: "scale", title: "Larger domains", run: scale::run },
+        Experiment { name: "latency", title: "Time of a decision", run: latency::run },
+    ]
+}
+
+/// The experiment of that name.
+pub fn experiment(name: &str) -> Result<&'static Experiment, LabError> {
+    let names = || experiments().iter().map(|known| known.name).collect::<Vec<_>>().join(", ");
+    let found = experiments().iter().find(|known| known.name == name);
+    found.ok_or_else(|| LabError::Unknown { name: name.to_string(), known: names() })
+}
+
+impl Experiment {
+    /// Does it.
+    pub fn run(&self, workshop: &Workshop<'_>) -> Result<Results, LabError> {
+        workshop.open_ledger();
+        let Found { protocol, findings, tables, charts } = (self.run)(workshop)?;
+        let quick = workshop.size.pick("", " --quick");
+        let seeds = workshop.seeds.map_or_else(String::new, |seeds| format!(" --seeds {seeds}"));
+        let cost: Cost = workshop.close_ledger();
+        Ok(Results {
+            name: self.name.to_string(),
+            title: self.title.to_string(),
+            command: format!("cinoc reproduce {}{quick}{seeds}", self.name),
+            protocol,
+            findings,
+            tables,
+            charts,
+            cost,
+        })
+    }
+}
+
+impl Workshop<'_> {
+    /// The preset of a task with some settings changed. A quick one is trained for a moment only.
+    fn training(&self, task: &str, sets: &[String]) -> Result<Config, LabError> {
+        let mut sets = sets.to_vec();
+        if self.size == Size::Quick {
+            let config = Config::preset(task)?;
+            sets.extend(["train.updates=2", "train.batch=2", "data.pool=4"].map(String::from));
+            sets.extend(config.data.spin_up.map(|_| "data.spin_up=1".to_string()));
+        }
+        Ok(Config::resolve(task, None, &sets)?)
+    }
+}
+
+/// The metric that the paper's table has for a task.
+fn loss(task: &str, metric: &Metric) -> Spread {
+    match published(task).map(|paper| paper.reported) {
+        Some(Reported::Half) => metric.half.unwrap_or(metric.last),
+        Some(Reported::TimeMean) => metric.time_mean,
+        _ => metric.last,
+    }
+}
+
+/// The same of a point; NaN if it left the finite numbers.
+fn mean_loss(task: &str, measured: &Measured) -> f64 {
+    measured.metric.as_ref().map_or(f64::NAN, |metric| loss(task, metric).mean)
+}
+
+/// In words, what [`loss`] is.
+fn loss_name(task: &str) -> &'static str {
+    match published(task).map(|paper| paper.reported) {
+        Some(Reported::Half) => "half-way",
+        Some(Reported::TimeMean) => "mean over time",
+        _ => "at the last step",
+    }
+}
+
+/// A setting for every value.
+fn set(key: &str, value: impl std::fmt::Display) -> String {
+    format!("{key}={value}")
+}

@@ -1,0 +1,101 @@
+//! `scale`: KS 1D on larger domains, with policies trained there and with the policy of the smallest, copied along the ring.
+
+use super::{Found, set};
+use crate::numbers::number;
+use crate::results::{Chart, Curve, Table};
+use crate::workshop::{LabError, Point, Workshop};
+use control::Config;
+
+/// Length, grid points, agents, and cases of the training pool.
+const SCALES: [(f64, usize, usize, usize); 3] =
+    [(64.0, 256, 30, 512), (200.0, 512, 80, 256), (500.0, 1024, 200, 128)];
+/// The ring of the preset, so many times around.
+const COPIES: [usize; 4] = [1, 3, 9, 23];
+/// Energy that counts as stabilised, and the time it should take.
+const BAR: (f64, f64) = (1e-4, 5.0);
+
+pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
+    let cases = workshop.size.pick(20, 1);
+    let mut points = Vec::new();
+    for (length, n, agents, pool) in &SCALES[..workshop.size.pick(3, 1)] {
+        let mut sets = vec![
+            set("grid.length", length),
+            set("grid.n", n),
+            set("observe.n_ref", n),
+            set("agents", agents),
+            set("data.pool", pool),
+            set("data.spin_up", 200),
+        ];
+        sets.extend(workshop.size.pick(None, Some("time.steps=20".to_string())));
+        points.push(Point::new(&workshop.training("ks1d", &sets)?, cases));
+    }
+    let preset = Config::preset("ks1d")?;
+    for copies in &COPIES[..workshop.size.pick(4, 2)] {
+        let n = preset.grid.n * copies;
+        let sets = [
+            set("grid.length", preset.grid.length * *copies as f64),
+            set("grid.n", n),
+            set("observe.n_ref", n),
+            set("agents", preset.agents * copies),
+            set("data.spin_up", workshop.size.pick(200, 1)),
+        ];
+        points.push(Point::new(&preset, cases).with(&sets)?);
+    }
+    let measured = workshop.measure("scale", &points)?;
+
+    let mut table = Table::new(
+        "domains",
+        "Mean z² over space and cases.",
+        &[
+            "trained on L",
+            "tested on L",
+            "grid points",
+            "agents",
+            "at t = 5",
+            "at t = 10",
+            "below 1e-4 from t =",
+        ],
+    );
+    let mut chart = Chart::new("courses", "larger domains", "time", "mean z²").log_y();
+    let mut findings = Vec::new();
+    for (point, m) in points.iter().zip(&measured) {
+        let config = &point.circumstances;
+        let dt = config.control_dt();
+        let at = |time: f64| m.course.get((time / dt).round() as usize - 1).copied();
+        let above = m.course.iter().rposition(|energy| *energy >= BAR.0);
+        let settled = match above {
+            Some(step) if step + 1 == m.course.len() => None,
+            Some(step) => Some((step + 2) as f64 * dt),
+            None => Some(dt),
+        };
+        let (length, trained) = (config.grid.length, point.trained.grid.length);
+        table.row([
+            trained.into(),
+            length.into(),
+            config.grid.n.into(),
+            config.agents.into(),
+            at(BAR.1).into(),
+            at(10.0).into(),
+            settled.map_or_else(|| "not within the horizon".into(), Into::into),
+        ]);
+        let times: Vec<f64> = (1..=m.course.len()).map(|step| step as f64 * dt).collect();
+        chart = chart.curve(Curve::new(&format!("L = {length}, trained on {trained}"), &times, &m.course));
+        let when = settled
+            .map_or("not within the horizon".to_string(), |time| format!("from t = {} on", number(time)));
+        let verdict =
+            if settled.is_some_and(|time| time <= BAR.1) { "as published" } else { "LATER than published" };
+        findings.push(format!(
+            "L = {length} with {} agents, trained on L = {trained}: below 1e-4 {when} ({verdict}: within 5).",
+            config.agents
+        ));
+    }
+    Ok(Found {
+        protocol: format!(
+            "ks1d, horizon 10 time units, {cases} held-out cases run uncontrolled for 200 time units. Trained on each domain, otherwise the preset; \
+             and the preset's policy on multiples of its own domain, with the same spacing of agents and grid, nothing retrained."
+        ),
+        findings,
+        tables: vec![table],
+        charts: vec![chart],
+    })
+}

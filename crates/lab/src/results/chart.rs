@@ -1,0 +1,96 @@
+//! A chart of results.
+
+use serde::{Deserialize, Serialize};
+
+/// Curves over a common axis.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Chart {
+    /// Part of a file name.
+    pub name: String,
+    /// Above it.
+    pub title: String,
+    /// Name of the x axis.
+    pub x: String,
+    /// Name of the y axis.
+    pub y: String,
+    /// Whether the x axis is logarithmic.
+    pub log_x: bool,
+    /// Whether the y axis is logarithmic.
+    pub log_y: bool,
+    /// A horizontal line to compare with, and what it says.
+    pub reference: Option<(f64, String)>,
+    /// The curves.
+    pub curves: Vec<Curve>,
+}
+
+/// One curve; a value that is missing or not finite leaves a gap.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// In the legend.
+    pub label: String,
+    /// Where.
+    pub x: Vec<f64>,
+    /// What.
+    pub y: Vec<Option<f64>>,
+    /// Lower and upper edge of a band around it, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub band: Option<(Vec<f64>, Vec<f64>)>,
+    /// Dashed: what somebody else published.
+    #[serde(default)]
+    pub published: bool,
+}
+
+impl Chart {
+    /// A chart without curves.
+    pub fn new(name: &str, title: &str, x: &str, y: &str) -> Chart {
+        Chart {
+            name: name.to_string(),
+            title: title.to_string(),
+            x: x.to_string(),
+            y: y.to_string(),
+            log_x: false,
+            log_y: false,
+            reference: None,
+            curves: Vec::new(),
+        }
+    }
+
+    /// With a logarithmic x axis.
+    pub fn log_x(self) -> Chart {
+        Chart { log_x: true, ..self }
+    }
+
+    /// With a logarithmic y axis.
+    pub fn log_y(self) -> Chart {
+        Chart { log_y: true, ..self }
+    }
+
+    /// With a horizontal line.
+    pub fn reference(self, value: f64, label: &str) -> Chart {
+        Chart { reference: Some((value, label.to_string())), ..self }
+    }
+
+    /// With one more curve.
+    pub fn curve(mut self, curve: Curve) -> Chart {
+        self.curves.push(curve);
+        self
+    }
+}
+
+impl Curve {
+    /// Through points.
+    pub fn new(label: &str, x: &[f64], y: &[f64]) -> Curve {
+        let y = y.iter().map(|&y| Some(y).filter(|y| y.is_finite())).collect();
+        Curve { label: label.to_string(), x: x.to_vec(), y, band: None, published: false }
+    }
+
+    /// With a band around it.
+    pub fn band(self, low: Vec<f64>, high: Vec<f64>) -> Curve {
+        Curve { band: Some((low, high)), ..self }
+    }
+
+    /// As somebody else published it.
+    pub fn published(self) -> Curve {
+        Curve { published: true, ..self }
+    }
+}

@@ -1,0 +1,23 @@
+//! The page of all results, made from the committed files alone.
+
+use std::path::Path;
+
+use super::{Results, ResultsError, markdown};
+use crate::experiments::experiments;
+
+const HEAD: &str = "# Results\n\n\
+    Made by `cinoc reproduce page` from the files in `results/`; nothing here is written by hand. Every section names the command that \
+    makes it again. Published numbers are those of \"CINOC: Cardinality-Invariant Neural Operator Policies for Scalable PDE Control\" \
+    (ICML 2026).\n";
+
+/// The page; experiments that have no file yet are left out. `folder` is where the files are, `link` how the page gets there.
+pub fn page(folder: &Path, link: &str) -> Result<String, ResultsError> {
+    let mut sections = vec![HEAD.to_string()];
+    for experiment in experiments() {
+        let path = folder.join(format!("{}.json", experiment.name));
+        if path.exists() {
+            sections.push(markdown(&Results::read(&path)?, "##", link));
+        }
+    }
+    Ok(sections.join("\n"))
+}

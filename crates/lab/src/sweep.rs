@@ -1,0 +1,154 @@
+//! One policy along one axis of circumstances: agents, noise, failures, physics, grid.
+
+use control::Config;
+use learn::policy_file::PolicyFile;
+
+use crate::results::{Cell, Chart, Curve, Results, Table};
+use crate::settings::changed_settings;
+use crate::workshop::{LabError, Measured, Point, Trained, Workshop, failure, noise, refined};
+
+/// What is changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Axis {
+    /// The number of agents, as multiples of that in training.
+    Agents,
+    /// Standard deviation of the sensors' noise; that of the actuators is twice as much.
+    Noise,
+    /// Share of agents that fail from the start.
+    Failure,
+    /// Every coefficient of the equation in turn, as multiples of that in training.
+    Physics,
+    /// The grid, as multiples of its resolution in training.
+    Grid,
+}
+
+impl Axis {
+    /// What the command line calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Axis::Agents => "agents",
+            Axis::Noise => "noise",
+            Axis::Failure => "failure",
+            Axis::Physics => "physics",
+            Axis::Grid => "grid",
+        }
+    }
+
+    /// What the values are.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Axis::Agents => "agents / agents in training",
+            Axis::Noise => "noise of sensors",
+            Axis::Failure => "share of failed agents",
+            Axis::Physics => "coefficient / coefficient in training",
+            Axis::Grid => "resolution / resolution in training",
+        }
+    }
+
+    /// Where it is looked at unless somebody says otherwise.
+    pub fn usual(self) -> &'static [f64] {
+        match self {
+            Axis::Agents => &[0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0, 8.0],
+            Axis::Noise => &[0.0, 0.01, 0.05, 0.25],
+            Axis::Failure => &[0.0, 0.1, 0.2, 0.3, 0.5, 0.7],
+            Axis::Physics => &[0.5, 0.75, 1.0, 1.5, 2.0],
+            Axis::Grid => &[1.0, 2.0, 4.0],
+        }
+    }
+
+    /// Settings for a value, by curve: most axes have one, physics one per coefficient.
+    fn settings(self, config: &Config, value: f64) -> Vec<(String, Vec<String>)> {
+        let one = |sets: Vec<String>| vec![(config.task.clone(), sets)];
+        match self {
+            Axis::Agents => {
+                let agents = (value * config.agents as f64).round().max(1.0);
+                one(vec![format!("agents={agents}")])
+            }
+            Axis::Noise => one(noise(2.0 * value, value)),
+            Axis::Failure => one(failure(config, value, 0.0)),
+            Axis::Grid => one(refined(config, value.round().max(1.0) as usize)),
+            Axis::Physics => {
+                let physics = &config.physics;
+                let coefficients = [
+                    ("nu", physics.nu),
+                    ("rho", physics.rho),
+                    ("drift", physics.drift),
+                    ("diffusion", physics.diffusion),
+                ];
+                let has = coefficients.into_iter().filter_map(|(name, known)| Some((name, known?)));
+                has.map(|(name, known)| {
+                    (name.to_string(), vec![format!("physics.{name}={:?}", value * known)])
+                })
+                .collect()
+            }
+        }
+    }
+}
+
+/// Measures a policy along an axis.
+pub fn sweep(
+    workshop: &Workshop<'_>,
+    policy: PolicyFile,
+    axis: Axis,
+    values: &[f64],
+    cases: usize,
+) -> Result<Results, LabError> {
+    workshop.open_ledger();
+    let config = policy.config.clone();
+    let mut points = Vec::new();
+    for value in values {
+        for (curve, sets) in axis.settings(&config, *value) {
+            points.push((curve, *value, Point::new(&config, cases).with(&sets)?));
+        }
+    }
+    let plain: Vec<Point> = points.iter().map(|(_, _, point)| point.clone()).collect();
+    let trained = Trained { policy, seconds: None };
+    let measured = workshop.measure_policy(axis.name(), &trained, &plain)?;
+
+    let mut table = Table::new(
+        axis.name(),
+        "Mean (z − z*)² over space.",
+        &["setting", "last step", "std over cases", "mean over time", "mean u²", "sum of u²"],
+    );
+    let mut curves: Vec<Curve> = Vec::new();
+    for ((curve, value, point), measured) in points.iter().zip(&measured) {
+        table.row(row(&config, point, measured));
+        let last = measured.metric.map_or(f64::NAN, |metric| metric.last.mean);
+        match curves.iter_mut().find(|known| known.label == *curve) {
+            Some(known) => {
+                known.x.push(*value);
+                known.y.push(Some(last).filter(|last| last.is_finite()));
+            }
+            None => curves.push(Curve::new(curve, &[*value], &[last])),
+        }
+    }
+    let title = format!("{}: {}", config.task, axis.name());
+    let mut chart = Chart::new(axis.name(), &title, axis.meaning(), "error at the last step").log_y();
+    chart.log_x = values.iter().all(|value| *value > 0.0);
+    chart.curves = curves;
+    let list: Vec<String> = values.iter().map(f64::to_string).collect();
+    Ok(Results {
+        name: format!("sweep-{}", axis.name()),
+        title,
+        command: format!("cinoc sweep {} POLICY --values {} --cases {cases}", axis.name(), list.join(",")),
+        protocol: format!("{cases} held-out cases per setting, the same ones for every setting."),
+        findings: Vec::new(),
+        tables: vec![table],
+        charts: vec![chart],
+        cost: workshop.close_ledger(),
+    })
+}
+
+fn row(trained: &Config, point: &Point, measured: &Measured) -> Vec<Cell> {
+    let changed = changed_settings(trained, &point.circumstances);
+    let setting = if changed.is_empty() { "as in training".to_string() } else { changed.join(" ") };
+    let last = measured.metric.map(|metric| metric.last);
+    vec![
+        setting.into(),
+        last.map_or_else(|| "diverged".into(), |last| last.mean.into()),
+        last.map(|last| last.std).into(),
+        measured.metric.map(|metric| metric.time_mean.mean).into(),
+        measured.effort.map(|effort| effort.mean_u2).into(),
+        measured.effort.map(|effort| effort.sum_u2).into(),
+    ]
+}

@@ -1,0 +1,45 @@
+//! How much work something is, so that a progress bar can tell the time left.
+//!
+//! A rough count of multiplications; only ratios matter.
+
+use control::Config;
+use control::config::{Equation, Padding, View};
+
+/// Work of rolling out one case.
+pub fn work(config: &Config) -> f64 {
+    let steps = config.time.steps as f64;
+    steps * (physics(config) + policy(config))
+}
+
+/// Work of a training.
+pub(super) fn training_work(config: &Config) -> f64 {
+    // forward, forward again and backward
+    4.0 * (config.train.updates * config.train.batch) as f64 * work(config)
+}
+
+fn physics(config: &Config) -> f64 {
+    let points = config.points() as f64;
+    let (side, _) = config.shape();
+    let per_point = match config.equation() {
+        // several products with dense transforms per stage
+        Equation::KuramotoSivashinsky2d => 64.0 * side as f64,
+        Equation::Vorticity => 100.0 * side as f64,
+        _ => 100.0,
+    };
+    points * per_point * config.time.substeps as f64
+}
+
+fn policy(config: &Config) -> f64 {
+    let agents = config.agents as f64;
+    let (Some(conv), Some(patch)) = (&config.policy.conv, config.observe.patch) else {
+        return agents * 15_000.0;
+    };
+    let mut channels = vec![3];
+    channels.extend(conv);
+    let convolution: f64 = channels.windows(2).map(|pair| (9 * pair[0] * pair[1]) as f64).sum();
+    let patch = (patch * patch) as f64;
+    let shared = config.policy.padding == Some(Padding::Field) || config.observe.view == Some(View::Field);
+    let convolved = if shared { config.points() as f64 } else { agents * patch };
+    let last = *conv.last().expect("a convolution") as f64;
+    convolved * convolution + agents * patch * last * 32.0
+}

@@ -1,0 +1,179 @@
+//! What a point turned out to be.
+
+use std::fs;
+use std::time::Instant;
+
+use adjoint::Threads;
+use control::{Cases, Pool, Trajectories};
+use learn::evaluate::{Effort, Metric, controlled, uncontrolled};
+use learn::files::write_atomically;
+use learn::policy_file::PolicyFile;
+use learn::pool::{cache_folder, cached};
+use serde::{Deserialize, Serialize};
+
+use super::point::Sample;
+use super::{LabError, Point, Trained, Workshop, fingerprint, work};
+
+/// Seed of held-out cases: the same for every policy, so that policies are compared on the same cases.
+pub const HELD_OUT_SEED: u64 = 0;
+/// Share of the horizon over which the effort of a settled swarm is measured.
+const SETTLED: f64 = 0.7;
+
+/// A policy in circumstances, measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// Cases it was measured on.
+    pub cases: usize,
+    /// How far the field was from its target; `None` if it left the finite numbers.
+    pub metric: Option<Metric>,
+    /// The same without control, where that was asked for.
+    pub uncontrolled: Option<Metric>,
+    /// What the agents spent.
+    pub effort: Option<Effort>,
+    /// Sum over agents of `u²`, mean over the last 70 % of the horizon and the cases.
+    pub settled_effort: Option<f64>,
+    /// Mean over cases of the error after every control step.
+    pub course: Vec<f64>,
+    /// Seconds of the rollouts.
+    pub seconds: f64,
+    /// Seconds of the policy's training; `None` for a shipped one.
+    pub training_seconds: Option<f64>,
+}
+
+impl Workshop<'_> {
+    /// Measures points, training what is needed. Says beforehand how much work it will be.
+    pub fn measure(&self, what: &str, points: &[Point]) -> Result<Vec<Measured>, LabError> {
+        let mut to_train: Vec<_> = Vec::new();
+        for point in points {
+            if !to_train.contains(&&point.trained) && !self.is_trained(&point.trained) {
+                to_train.push(&point.trained);
+            }
+        }
+        let training: f64 = to_train.into_iter().map(super::cost::training_work).sum();
+        self.watch.begin(what, training + points.iter().map(Point::work).sum::<f64>());
+        points
+            .iter()
+            .map(|point| {
+                let trained = self.policy(&point.trained)?;
+                self.watch.now(&point.told());
+                let measured = self.measure_one(point, &trained)?;
+                self.watch.done(point.work());
+                Ok(measured)
+            })
+            .collect()
+    }
+
+    /// Measures points of one policy, as it is.
+    pub fn measure_policy(
+        &self,
+        what: &str,
+        trained: &Trained,
+        points: &[Point],
+    ) -> Result<Vec<Measured>, LabError> {
+        self.watch.begin(what, points.iter().map(Point::work).sum());
+        let one = |point: &Point| {
+            self.watch.now(&point.told());
+            let measured = self.measure_one(point, trained)?;
+            self.watch.done(point.work());
+            Ok(measured)
+        };
+        points.iter().map(one).collect()
+    }
+
+    fn measure_one(&self, point: &Point, trained: &Trained) -> Result<Measured, LabError> {
+        self.check()?;
+        let folder = self.folder.join("measured");
+        let path = folder.join(format!("{}.json", fingerprint(&point.key(&trained.policy))));
+        let before = fs::read_to_string(&path).ok().and_then(|text| serde_json::from_str(&text).ok());
+        let now = before.is_none();
+        let measured: Measured = match before {
+            Some(measured) => measured,
+            None => {
+                let measured = self.roll_out(point, &trained.policy);
+                fs::create_dir_all(&folder)
+                    .map_err(|error| learn::files::FileError::io("create", &folder, error))?;
+                let text = serde_json::to_string(&measured).expect("measurements are plain data");
+                write_atomically(&path, |file| file.write_all(text.as_bytes()))?;
+                measured
+            }
+        };
+        self.book_rollout(measured.seconds, now);
+        Ok(Measured { training_seconds: trained.seconds, ..measured })
+    }
+
+    fn roll_out(&self, point: &Point, policy: &PolicyFile) -> Measured {
+        let (config, cases) = (&point.circumstances, self.cases(point));
+        let start = Instant::now();
+        // a rollout that left the finite numbers is a result, not an error
+        let with = controlled(config, &policy.params, &cases, self.threads).ok();
+        let without = point.uncontrolled.then(|| uncontrolled(config, &cases, self.threads).ok()).flatten();
+        let metric = |of: &Trajectories<f32>| Metric::of(config, &cases, of);
+        Measured {
+            cases: cases.count,
+            metric: with.as_ref().map(metric),
+            uncontrolled: without.as_ref().map(metric),
+            effort: with.as_ref().map(|with| Effort::of(config, with)),
+            settled_effort: with.as_ref().and_then(settled_effort),
+            course: with.as_ref().map_or_else(Vec::new, course),
+            seconds: start.elapsed().as_secs_f64(),
+            training_seconds: None,
+        }
+    }
+
+    /// The cases of a point: on the domain it was trained on those of the training's config, whatever has changed since, and
+    /// refined where the grid is.
+    fn cases(&self, point: &Point) -> Cases {
+        let (trained, config) = (&point.trained, &point.circumstances);
+        let same_domain = trained.grid.length == config.grid.length;
+        let source = if same_domain { trained } else { config };
+        let held_out = |count: usize| {
+            let threads = Threads::new(self.threads);
+            let folder = cache_folder();
+            cached(source, HELD_OUT_SEED, Pool::HeldOut, count, &threads, folder.as_deref(), &|_, _| {})
+        };
+        let cases = match point.cases {
+            Sample::HeldOut(count) => held_out(count),
+            Sample::Paper => Cases::paper(source).unwrap_or_else(|_| held_out(50)),
+        };
+        cases.refined(source, config)
+    }
+}
+
+impl Point {
+    fn work(&self) -> f64 {
+        let cases = match self.cases {
+            Sample::HeldOut(count) => count,
+            Sample::Paper => 50,
+        };
+        cases as f64 * work(&self.circumstances) * if self.uncontrolled { 1.5 } else { 1.0 }
+    }
+
+    fn told(&self) -> String {
+        let changed = crate::settings::changed_settings(&self.trained, &self.circumstances);
+        format!("measuring {} {}", self.trained.task, changed.join(" "))
+    }
+
+    /// All that decides what is measured.
+    fn key(&self, policy: &PolicyFile) -> String {
+        let params: Vec<String> = policy.params.iter().map(|p| format!("{:x}", p.to_bits())).collect();
+        let Point { trained, circumstances, cases, uncontrolled } = self;
+        let configs = trained.to_toml() + &circumstances.to_toml();
+        format!("{configs} {cases:?} {uncontrolled} {}", params.join(" "))
+    }
+}
+
+fn course(trajectories: &Trajectories<f32>) -> Vec<f64> {
+    let errors: Vec<Vec<f64>> = (0..trajectories.samples).map(|case| trajectories.error(case)).collect();
+    let mean = |step: usize| errors.iter().map(|error| error[step]).sum::<f64>() / errors.len() as f64;
+    (0..trajectories.steps).map(mean).collect()
+}
+
+fn settled_effort(trajectories: &Trajectories<f32>) -> Option<f64> {
+    let u = trajectories.record("u")?;
+    let (cases, steps) = (trajectories.samples, trajectories.steps);
+    let agents = u.len() / (cases * steps);
+    let first = ((1.0 - SETTLED) * steps as f64).round() as usize;
+    let settled = u.chunks_exact(steps * agents).flat_map(|case| &case[first * agents..]);
+    let sum: f64 = settled.map(|&u| f64::from(u).powi(2)).sum();
+    Some(sum / (cases * (steps - first)) as f64)
+}
