@@ -13,6 +13,7 @@
 //! | `target` | fixed | always |
 //! | `sensor_noise` (per grid point), `actuator_noise` (per agent): N(0, 1) | sequence | their standard deviation is above 0 |
 //! | `alive`, 1 or 0 per agent | sequence | `failure.share` is above 0 |
+//! | `importance`, a factor on the errors of a case | fixed | `train.balance`, and there is an objective |
 //! | `crowd`, a factor on what agents do to the field | fixed | `train.crowd` is a range, and there is an objective |
 //!
 //! Recorded in every step: `z` and `xi` after it, the actions `u` (without actuator noise) and `v` that led there,
@@ -79,7 +80,10 @@ fn control_step(tracer: &Tracer, config: &Config, dynamics: &dyn Dynamics, terms
     }
 
     let error = (next - target).mean_square();
-    let step = Step { z: next, target, start, error, xi: moved, u: action.u, v: action.v, previous_v };
+    let importance = (terms && config.train.balance).then(|| tracer.fixed("importance", 1, 1));
+    let counted = importance.map_or(error, |importance| importance * error);
+    let step =
+        Step { z: next, target, start, error: counted, xi: moved, u: action.u, v: action.v, previous_v };
     for term in objective::active(config).filter(|_| terms) {
         tracer.term(term.name, term.value(config, &step));
     }

@@ -39,14 +39,38 @@ impl Disturbance {
         Disturbance { seed, during: During::Evaluation, first: first as u64 }
     }
 
-    /// The factor on what the agents of one sample do to the field: 1 unless it is trained on.
+    /// The factor on what the agents of one sample do to the field: 1 unless it is trained on. The samples of a batch are spread evenly
+    /// over the range, whose middle they share at random.
     pub(crate) fn crowd(&self, config: &Config, sample: usize) -> f64 {
         if self.during == During::Evaluation {
             return 1.0;
         }
         let [low, high] = config.train.crowd.map(f64::ln);
-        let share: f64 = stream(self.seed, Purpose::TrainingCrowds, self.first + sample as u64).random();
-        (low + share * (high - low)).exp()
+        let offset: f64 = stream(self.seed, Purpose::TrainingCrowds, self.first).random();
+        let share = (sample as f64 + offset) / config.train.batch as f64;
+        (low + share.fract() * (high - low)).exp()
+    }
+
+    /// Start positions of one sample from those of the task, `[dims][agents]`: elsewhere if it is trained on and starts are scattered.
+    pub(crate) fn scattered(&self, config: &Config, start: &[f64], sample: usize) -> Vec<f64> {
+        let scatter = config.train.scatter;
+        if self.during == During::Evaluation || scatter == 0.0 {
+            return start.to_vec();
+        }
+        let rng = &mut stream(self.seed, Purpose::TrainingStarts, self.first + sample as u64);
+        let mut positions = Vec::with_capacity(start.len());
+        for (axis, start) in config.axes().iter().zip(start.chunks_exact(config.agents)) {
+            let length = axis.length;
+            if axis.periodic() {
+                let shift = scatter * length * rng.random::<f64>();
+                positions.extend(start.iter().map(|xi| (xi + shift).rem_euclid(length)));
+            } else {
+                let spacing = length / (config.agents as f64).powf(1.0 / config.axes().len() as f64);
+                let moved = |xi: &f64| xi + scatter * spacing * (2.0 * rng.random::<f64>() - 1.0);
+                positions.extend(start.iter().map(moved).map(|xi| xi.clamp(0.0, length)));
+            }
+        }
+        positions
     }
 
     /// The values of a sequence input of the closed loop for one sample, `[steps][size]`.
@@ -109,13 +133,32 @@ mod tests {
     #[test]
     fn crowds_fill_their_range_in_training_only() {
         let config = config().with_sets(&["train.crowd=[0.5, 8]".to_string()]).unwrap();
-        let drawn: Vec<f64> =
-            (0..200).map(|sample| Disturbance::training(1, 0, 200).crowd(&config, sample)).collect();
+        let drawn: Vec<f64> = (0..200)
+            .map(|sample| Disturbance::training(1, sample / 32, 32).crowd(&config, sample % 32))
+            .collect();
         let below = |bound: f64| drawn.iter().filter(|&&crowd| crowd < bound).count();
         assert_eq!((below(0.5), below(8.0)), (0, 200));
         // log-uniform: a half of all below the geometric mean
         assert!((80..=120).contains(&below(2.0)), "{}", below(2.0));
         assert_eq!(Disturbance::evaluation(1, 0).crowd(&config, 0), 1.0);
+    }
+
+    #[test]
+    fn starts_are_scattered_in_training_only() {
+        let scattered = |task: &str, during: Disturbance| {
+            let config = Config::preset(task).unwrap().with_sets(&["train.scatter=0.5".to_string()]).unwrap();
+            let start = crate::agents::start_positions(&config);
+            (during.scattered(&config, &start, 3), start)
+        };
+        let (same, start) = scattered("heat1d", Disturbance::evaluation(0, 0));
+        assert_eq!(same, start);
+        let (moved, start) = scattered("heat1d", Disturbance::training(0, 0, 32));
+        let apart: Vec<f64> = moved.iter().zip(&start).map(|(a, b)| (a - b).abs()).collect();
+        assert!(apart.iter().all(|&d| d <= 0.5 / 8.0) && apart.iter().any(|&d| d > 0.01), "{apart:?}");
+        // on a ring the lattice moves as one
+        let (moved, start) = scattered("ks1d", Disturbance::training(0, 0, 32));
+        let shift = |i: usize| (moved[i] - start[i]).rem_euclid(22.0);
+        assert!(shift(0) > 0.0 && (0..8).all(|i| (shift(i) - shift(0)).abs() < 1e-9));
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub struct Step<'t> {
     pub target: Var<'t>,
     /// Field before the first step, where a term asks for it.
     pub start: Option<Var<'t>>,
-    /// Mean of `(z - z*)²` after the step.
+    /// Mean of `(z - z*)²` after the step, as much as it counts.
     pub error: Var<'t>,
     /// Positions after the step.
     pub xi: Var<'t>,

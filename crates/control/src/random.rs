@@ -33,6 +33,8 @@ pub enum Purpose {
     Checks = 11,
     /// How crowded training cases are.
     TrainingCrowds = 12,
+    /// Where agents start in training.
+    TrainingStarts = 13,
 }
 
 /// The stream of a purpose; `index` tells streams of the same purpose apart (below 2^48).

@@ -122,7 +122,10 @@ impl<T: Real> ClosedLoop<T> {
             per_case(input, &|sample, case| match input.name.as_str() {
                 "z" | "start" => cases.z0(case).to_vec(),
                 "target" => cases.zt(case).to_vec(),
-                "xi" => cases.xi0(case).map_or_else(|| start.clone(), <[f64]>::to_vec),
+                "xi" => cases
+                    .xi0(case)
+                    .map_or_else(|| disturbance.scattered(&self.config, &start, sample), <[f64]>::to_vec),
+                "importance" => vec![1.0],
                 "previous_v" => vec![0.0; input.shape.size()],
                 "crowd" => vec![disturbance.crowd(&self.config, sample); input.shape.size()],
                 name => unreachable!("a closed loop has no input {name}"),
@@ -141,6 +144,16 @@ impl<T: Real> ClosedLoop<T> {
             assert_eq!(data.len(), which.len() * input.shape.size(), "{} of the cases", input.name);
         }
         batch
+    }
+
+    /// Makes every case of a batch count as the inverse of its own errors, the best one as 1: the direction that lowers the mean of
+    /// their logarithms. Without `train.balance` it changes nothing.
+    pub fn balance(&self, params: &[T], batch: &mut Batch<T>, threads: &Threads) {
+        let Some(index) = self.fixed.iter().position(|input| input.name == "importance") else { return };
+        let trajectories = self.forward(params, batch, threads);
+        let errors: Vec<f64> = (0..batch.samples).map(|sample| trajectories.tracking_loss(sample)).collect();
+        let least = errors.iter().copied().fold(f64::INFINITY, f64::min);
+        batch.fixed[index] = errors.iter().map(|error| T::of(least / error.max(f64::MIN_POSITIVE))).collect();
     }
 
     /// Runs a batch forward.
@@ -253,6 +266,13 @@ impl<T: Real> Trajectories<T> {
     pub fn term(&self, name: &str) -> Option<&[f64]> {
         let index = self.terms.iter().position(|term| term.name == name)?;
         Some(&self.outcome.terms[index])
+    }
+
+    /// What the distance to the target contributes to the loss of a case.
+    fn tracking_loss(&self, sample: usize) -> f64 {
+        let terms = self.terms.iter().zip(&self.outcome.terms);
+        let tracking = terms.filter(|(term, _)| matches!(term.name, "track" | "terminal"));
+        tracking.map(|(term, values)| term.weight * values[sample]).sum()
     }
 
     /// The loss of a case.

@@ -28,13 +28,20 @@ pub fn chunk(config: &Config) -> usize {
 
 /// A training in progress.
 pub struct Trainer {
-    closed_loop: ClosedLoop<f32>,
+    /// One per number of agents that is trained with; updates take turns.
+    swarms: Vec<Swarm>,
+    config: Config,
     pool: Cases,
     threads: Threads,
-    strategy: Strategy,
     schedule: Schedule,
     params: Vec<f32>,
     adam: Adam,
+}
+
+/// The loop of one number of agents.
+struct Swarm {
+    closed_loop: ClosedLoop<f32>,
+    strategy: Strategy,
 }
 
 /// What one update did.
@@ -102,22 +109,28 @@ impl Trainer {
     /// A training that goes on from a checkpoint.
     pub fn at(checkpoint: Checkpoint, pool: Cases, threads: usize) -> Trainer {
         let Checkpoint { config, params, adam } = checkpoint;
-        let closed_loop = ClosedLoop::new(&config, chunk(&config));
-        let strategy = strategy(&closed_loop, threads);
+        let numbers =
+            if config.train.swarms.is_empty() { vec![config.agents] } else { config.train.swarms.clone() };
+        let swarm = |agents: usize| {
+            let config = Config { agents, ..config.clone() };
+            let closed_loop = ClosedLoop::new(&config, chunk(&config));
+            let strategy = strategy(&closed_loop, threads);
+            Swarm { closed_loop, strategy }
+        };
         Trainer {
-            closed_loop,
+            swarms: numbers.into_iter().map(swarm).collect(),
             pool,
             threads: Threads::new(threads),
-            strategy,
             schedule: schedule(&config),
             params,
             adam,
+            config,
         }
     }
 
     /// The run's config.
     pub fn config(&self) -> &Config {
-        self.closed_loop.config()
+        &self.config
     }
 
     /// Updates done.
@@ -137,16 +150,18 @@ impl Trainer {
 
     /// One update on a fresh batch. Without finite loss and gradient, nothing is changed.
     pub fn update(&mut self) -> Result<Update, Diverged> {
-        let (config, done) = (self.closed_loop.config(), self.updates());
+        let (config, done) = (&self.config, self.updates());
+        let Swarm { closed_loop, strategy } = &self.swarms[done % self.swarms.len()];
         let (seed, batch) = (config.train.seed, config.train.batch);
         let mut rng = stream(seed, Purpose::Batches, done as u64);
         let picked: Vec<usize> = (0..batch).map(|_| rng.random_range(0..self.pool.count)).collect();
-        let batch = self.closed_loop.batch(&self.pool, &picked, Disturbance::training(seed, done, batch));
+        let mut batch = closed_loop.batch(&self.pool, &picked, Disturbance::training(seed, done, batch));
+        closed_loop.balance(&self.params, &mut batch, &self.threads);
 
-        let mut gradient = self.closed_loop.gradient(&self.params, &batch, &self.threads, self.strategy);
+        let mut gradient = closed_loop.gradient(&self.params, &batch, &self.threads, *strategy);
         let norm = clip_global_norm(&mut gradient.params, config.train.clip as f32);
         if !(gradient.loss.is_finite() && norm.is_finite()) {
-            let trajectories = self.closed_loop.forward(&self.params, &batch, &self.threads);
+            let trajectories = closed_loop.forward(&self.params, &batch, &self.threads);
             let what = match trajectories.blow_up() {
                 Some(blow_up) => format!("the field {blow_up}"),
                 None => {
@@ -160,7 +175,7 @@ impl Trainer {
             return Err(Diverged { task: config.task.clone(), update: done + 1, what });
         }
         let rate = self.schedule.rate(done);
-        let names = self.closed_loop.terms().iter().map(|term| term.name);
+        let names = closed_loop.terms().iter().map(|term| term.name);
         let terms = names.zip(gradient.terms).collect();
         self.adam.update(&mut self.params, &gradient.params, rate);
         Ok(Update {

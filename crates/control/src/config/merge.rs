@@ -59,9 +59,13 @@ pub(super) fn task_of(table: &Table) -> Result<&str, ConfigError> {
 /// Gives a config that was written before a key existed the value that says the same.
 pub(super) fn add_later_keys(given: &mut Table) {
     let one = || Value::Float(1.0);
-    for (section, key, value) in
-        [("train", "crowd", Value::Array(vec![one(), one()])), ("policy", "head_scale", one())]
-    {
+    for (section, key, value) in [
+        ("train", "crowd", Value::Array(vec![one(), one()])),
+        ("train", "swarms", Value::Array(Vec::new())),
+        ("train", "scatter", Value::Float(0.0)),
+        ("train", "balance", Value::Boolean(false)),
+        ("policy", "head_scale", one()),
+    ] {
         if let Some(Value::Table(section)) = given.get_mut(section) {
             section.entry(key).or_insert(value);
         }
@@ -125,8 +129,8 @@ fn coerce(key: &str, old: &Value, new: Value) -> Result<Value, ConfigError> {
             _ => Ok(Value::String(new)),
         },
         // a list of floats is a range, which has two ends; a list of integers may have any length
-        (Value::Array(old), Value::Array(new)) if old.len() == new.len() || old[0].is_integer() => {
-            let first = old.first().expect("lists of presets are not empty");
+        (Value::Array(old), Value::Array(new)) if old.len() == new.len() || !is_range(old) => {
+            let first = old.first().unwrap_or(&Value::Integer(1));
             new.into_iter().map(|new| coerce(key, first, new)).collect::<Result<_, _>>().map(Value::Array)
         }
         (old, new) if old.same_type(&new) && !old.is_array() => Ok(new),
@@ -137,13 +141,18 @@ fn coerce(key: &str, old: &Value, new: Value) -> Result<Value, ConfigError> {
                 Value::Integer(_) => "a whole number",
                 Value::Float(_) => "a number",
                 Value::Boolean(_) => "true or false",
-                Value::Array(old) if old[0].is_float() => "a list of two numbers",
+                Value::Array(old) if is_range(old) => "a list of two numbers",
                 Value::Array(_) => "a list of whole numbers",
                 _ => "a string",
             },
             example: shown(old),
         }),
     }
+}
+
+/// An empty list is one of whole numbers.
+fn is_range(list: &[Value]) -> bool {
+    list.first().is_some_and(Value::is_float)
 }
 
 fn unknown_key(schema: &Table, key: String) -> ConfigError {

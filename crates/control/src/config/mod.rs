@@ -358,9 +358,16 @@ pub struct Train {
     pub lr_end: f64,
     /// Bound of the gradient's global norm.
     pub clip: f64,
-    /// Range of the factor on all that the agents of a training case do to the field, drawn log-uniformly per case: it stands for
-    /// swarms of other sizes, whose loop gain a policy must bear. Not used in evaluation.
+    /// Range of the factor on all that the agents of a training case do to the field, log-uniform over the cases of a batch: it stands
+    /// for swarms of other sizes, whose loop gain a policy must bear. Like the next three, of training alone.
     pub crowd: [f64; 2],
+    /// Numbers of agents that updates take turns with; empty for `agents` alone.
+    pub swarms: Vec<usize>,
+    /// How far starts are scattered, in spacings of the agents; on a periodic domain all agents move together, by up to this share
+    /// of the domain.
+    pub scatter: f64,
+    /// Whether every case counts as its errors' inverse, so that hard cases do not drown the others.
+    pub balance: bool,
     /// Seed of every random stream of the run.
     pub seed: u64,
     /// Memory, in MB, for storing step values instead of recomputing them.
