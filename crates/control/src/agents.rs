@@ -3,9 +3,10 @@
 use crate::config::{Config, Equation};
 use crate::obstacles::Discs;
 
-/// Where mobile agents start, as shares of an axis: from the first to the second of them.
-fn spread(config: &Config) -> Vec<(f64, f64)> {
+/// Where agents start, as shares of an axis: from the first to the second of them.
+pub fn spread(config: &Config) -> Vec<(f64, f64)> {
     match config.equation() {
+        _ if !config.mobile() => vec![(0.0, 1.0); config.equation().dims()],
         Equation::Density => vec![(0.15, 0.85), (0.12, 0.8)],
         _ => vec![(0.2, 0.8); config.equation().dims()],
     }
@@ -23,7 +24,7 @@ pub fn start_positions(config: &Config) -> Vec<f64> {
         let (low, high) = spread(config)[axis];
         axes[axis].length
             * match (config.mobile(), side) {
-                (false, _) => (j as f64 + 0.5) / side as f64,
+                (false, _) => low + (j as f64 + 0.5) / side as f64 * (high - low),
                 (true, 1) => 0.5 * (low + high),
                 (true, _) => low + j as f64 / (side - 1) as f64 * (high - low),
             }

@@ -16,27 +16,31 @@
 //! | `importance`, a factor on the errors of a case | fixed | `train.balance`, and there is an objective |
 //! | `crowd`, a factor on what agents do to the field | fixed | `train.crowd` is a range, and there is an objective |
 //!
+//! An agent may stand for any number of agents, its weight: what it does to the field and how much it counts in means over agents are
+//! multiplied by it, what it does itself is not.
+//!
 //! Recorded in every step: `z` and `xi` after it, the actions `u` (without actuator noise) and `v` that led there,
 //! `error`, the mean of `(z - z*)^2` after it, and of a density `moment`, how far centroid and spread are from the target's. Everything but the noise and the cell of a window is differentiated.
 
 use crate::actuation::Actuation;
 use crate::config::{Config, Equation};
-use crate::objective::{self, Step};
+use crate::objective::{self, Step, Weights};
 use crate::obstacles::Discs;
 use crate::physics;
 use crate::policy::{Action, Policy, Sight};
 use adjoint::{Trace, Tracer, Var};
 use pde::Dynamics;
 
-/// Traces one control step of an equation with `config.agents` agents, with the terms of the objective or without.
+/// Traces one control step of an equation with `config.agents` agents, with the terms of the objective or without, the agents with
+/// weights or all of weight 1.
 ///
 /// # Panics
-/// If the equation has another grid or time step than the config.
-pub fn trace(config: &Config, dynamics: &dyn Dynamics, terms: bool) -> Trace {
+/// If the equation has another grid or time step than the config, the weights are not one per agent, or they come with the term `coll`.
+pub fn trace(config: &Config, dynamics: &dyn Dynamics, terms: bool, weights: Option<&[f64]>) -> Trace {
     assert_eq!(dynamics.grid(), physics::grid(config), "the equation's grid and the config's");
     assert_eq!(dynamics.dt(), config.time.dt, "the equation's time step and time.dt");
     let tracer = Tracer::new();
-    control_step(&tracer, config, dynamics, terms);
+    control_step(&tracer, config, dynamics, terms, weights);
     tracer.finish()
 }
 
@@ -53,7 +57,13 @@ pub fn uncontrolled_trace(config: &Config) -> Trace {
     tracer.finish()
 }
 
-fn control_step(tracer: &Tracer, config: &Config, dynamics: &dyn Dynamics, terms: bool) {
+fn control_step(
+    tracer: &Tracer,
+    config: &Config,
+    dynamics: &dyn Dynamics,
+    terms: bool,
+    weights: Option<&[f64]>,
+) {
     let ((rows, cols), dims, agents) = (config.shape(), config.equation().dims(), config.agents);
     let policy = Policy::declare(tracer, config);
 
@@ -63,10 +73,13 @@ fn control_step(tracer: &Tracer, config: &Config, dynamics: &dyn Dynamics, terms
     let previous_v = (terms && objective::needs_previous_velocity(config))
         .then(|| tracer.state("previous_v", dims, agents));
     let start = (terms && objective::needs_start(config)).then(|| tracer.fixed("start", rows, cols));
+    let weights = weights
+        .map(|each| Weights { each: tracer.constant(1, agents, each.to_vec()), total: each.iter().sum() });
 
     let seen = with_noise(z, "sensor_noise", config.noise.sensor);
     let decided = policy.act(Sight { z: seen, target, xi });
     let (action, applied) = disturbed(tracer, config, decided);
+    let applied = weights.map_or(applied, |weights| applied.map(|value| weights.each * value));
 
     let crowd = (terms && config.train.crowd != [1.0; 2]).then(|| tracer.fixed("crowd", 1, agents));
     let applied = crowd.map_or(applied, |crowd| applied.map(|value| crowd * value));
@@ -83,7 +96,7 @@ fn control_step(tracer: &Tracer, config: &Config, dynamics: &dyn Dynamics, terms
     let importance = (terms && config.train.balance).then(|| tracer.fixed("importance", 1, 1));
     let counted = importance.map_or(error, |importance| importance * error);
     let step =
-        Step { z: next, target, start, error: counted, xi: moved, u: action.u, v: action.v, previous_v };
+        Step { z: next, target, start, error: counted, xi: moved, u: action.u, v: action.v, previous_v, weights };
     for term in objective::active(config).filter(|_| terms) {
         tracer.term(term.name, term.value(config, &step));
     }

@@ -15,6 +15,9 @@
 //!
 //! Fields and positions are those after the step, actions those that led there. Means over agents, sums over the components of a
 //! vector. A term of weight 0 is not computed.
+//!
+//! Where agents have weights `w_i`, a mean over agents is `sum_i w_i (.) / sum_i w_i` and `total_forcing` is `(sum_i w_i u_i)^2`;
+//! `coll` has no weighted form.
 
 use crate::config::{Config, Equation, Loss};
 use crate::moments::{Coordinates, Moments};
@@ -39,6 +42,27 @@ pub struct Step<'t> {
     pub v: Option<Var<'t>>,
     /// Velocities of the step before.
     pub previous_v: Option<Var<'t>>,
+    /// How many agents each agent stands for; 1 if there are none.
+    pub weights: Option<Weights<'t>>,
+}
+
+/// How many agents each agent stands for.
+#[derive(Clone, Copy)]
+pub struct Weights<'t> {
+    /// One number per agent, `[1][agents]`.
+    pub each: Var<'t>,
+    /// Their sum.
+    pub total: f64,
+}
+
+impl<'t> Step<'t> {
+    /// Mean over agents of the squared length of a vector per agent, a column.
+    fn mean_square_length(&self, vectors: Var<'t>) -> Var<'t> {
+        match self.weights {
+            Some(Weights { each, total }) => (each * vectors.square()).sum() * (1.0 / total),
+            None => vectors.rows() as f64 * vectors.mean_square(),
+        }
+    }
 }
 
 /// How the steps of a rollout count.
@@ -120,21 +144,16 @@ impl Term {
     }
 }
 
-/// Mean over columns of the squared length of a column.
-fn mean_square_length(vectors: Var<'_>) -> Var<'_> {
-    vectors.rows() as f64 * vectors.mean_square()
-}
-
 fn mean_square_error<'t>(_: &Config, step: &Step<'t>) -> Var<'t> {
     step.error
 }
 
 fn effort_u<'t>(_: &Config, step: &Step<'t>) -> Var<'t> {
-    step.u.expect("agents with intensities").mean_square()
+    step.mean_square_length(step.u.expect("agents with intensities"))
 }
 
 fn effort_v<'t>(_: &Config, step: &Step<'t>) -> Var<'t> {
-    mean_square_length(step.v.expect("agents that move"))
+    step.mean_square_length(step.v.expect("agents that move"))
 }
 
 fn bound<'t>(config: &Config, step: &Step<'t>) -> Var<'t> {
@@ -142,7 +161,7 @@ fn bound<'t>(config: &Config, step: &Step<'t>) -> Var<'t> {
     let beyond = |(axis, length): (usize, f64)| {
         let (low, high) = (margin, length - margin);
         let xi = step.xi.slice(axis..axis + 1);
-        (low - xi).relu().mean_square() + (xi - high).relu().mean_square()
+        step.mean_square_length((low - xi).relu()) + step.mean_square_length((xi - high).relu())
     };
     let lengths = config.axes().into_iter().map(|axis| axis.length);
     lengths.enumerate().map(beyond).reduce(|a, b| a + b).expect("an axis")
@@ -150,6 +169,7 @@ fn bound<'t>(config: &Config, step: &Step<'t>) -> Var<'t> {
 
 fn coll<'t>(config: &Config, step: &Step<'t>) -> Var<'t> {
     let m = step.xi.cols();
+    assert!(step.weights.is_none(), "collisions of agents that have weights");
     if m == 1 {
         return step.xi.sum() * 0.0;
     }
@@ -177,15 +197,16 @@ fn distances<'t>(xi: Var<'t>, differences: &Sparse) -> Var<'t> {
 fn accel<'t>(_: &Config, step: &Step<'t>) -> Var<'t> {
     let (v, previous) =
         (step.v.expect("agents that move"), step.previous_v.expect("velocities that are carried"));
-    mean_square_length(v - previous)
+    step.mean_square_length(v - previous)
 }
 
 fn total_forcing<'t>(_: &Config, step: &Step<'t>) -> Var<'t> {
-    step.u.expect("agents with intensities").sum().square()
+    let u = step.u.expect("agents with intensities");
+    step.weights.map_or(u, |weights| weights.each * u).sum().square()
 }
 
 fn obstacle<'t>(config: &Config, step: &Step<'t>) -> Var<'t> {
-    Discs::of(config).expect("discs").penalty(step.xi)
+    Discs::of(config).expect("discs").penalty(step.xi, |depth| step.mean_square_length(depth))
 }
 
 fn moments<'t>(config: &Config, density: Var<'t>) -> Moments<'t> {

@@ -50,11 +50,11 @@ impl Discs {
         })
     }
 
-    /// Mean over agents and discs of the squared depth inside a margin.
-    pub fn penalty<'t>(&self, xi: Var<'t>) -> Var<'t> {
+    /// Mean over agents and discs of the squared depth inside a margin, given how to take that over agents.
+    pub fn penalty<'t>(&self, xi: Var<'t>, mean_square: impl Fn(Var<'t>) -> Var<'t>) -> Var<'t> {
         let depth = |&centre: &[f64; 2]| {
             let away = xi - xi.tracer().constant(2, 1, centre.to_vec());
-            (self.margin + self.radius - away.length()).relu().mean_square()
+            mean_square((self.margin + self.radius - away.length()).relu())
         };
         let sum = self.centres.iter().map(depth).reduce(|a, b| a + b).expect("there are discs");
         sum * (1.0 / self.centres.len() as f64)

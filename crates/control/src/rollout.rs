@@ -51,23 +51,42 @@ impl<T: Real> ClosedLoop<T> {
         ClosedLoop::with_dynamics(config, physics::dynamics(config).as_ref(), chunk)
     }
 
+    /// The same with agents that stand for many, or for parts of one: an agent of weight `w` does to the field what `w` agents in its
+    /// place would, and counts like them in means over agents.
+    ///
+    /// # Panics
+    /// If the weights are not one per agent, or the objective has the term `coll`, which is about pairs.
+    pub fn weighted(config: &Config, weights: &[f64], chunk: usize) -> ClosedLoop<T> {
+        ClosedLoop::with_loss(config, physics::dynamics(config).as_ref(), Some(weights), chunk)
+    }
+
     /// The same with an equation of your own in the place of the task's.
     ///
     /// # Panics
     /// If the equation has another grid or time step than the config.
     pub fn with_dynamics(config: &Config, dynamics: &dyn Dynamics, chunk: usize) -> ClosedLoop<T> {
+        ClosedLoop::with_loss(config, dynamics, None, chunk)
+    }
+
+    fn with_loss(
+        config: &Config,
+        dynamics: &dyn Dynamics,
+        weights: Option<&[f64]>,
+        chunk: usize,
+    ) -> ClosedLoop<T> {
         let steps = config.time.steps;
         let terms = objective::active(config).map(|term| LossTerm {
             name: term.name,
             weight: term.weight(config),
             over_time: term.time_weights(steps),
         });
-        ClosedLoop::build(config, &closed_loop::trace(config, dynamics, true), chunk, terms.collect())
+        let trace = closed_loop::trace(config, dynamics, true, weights);
+        ClosedLoop::build(config, &trace, chunk, terms.collect())
     }
 
     /// The loop without its loss: to see what a policy does, at a cost that grows with the agents and not with their pairs.
     pub fn observed(config: &Config, chunk: usize) -> ClosedLoop<T> {
-        let trace = closed_loop::trace(config, physics::dynamics(config).as_ref(), false);
+        let trace = closed_loop::trace(config, physics::dynamics(config).as_ref(), false, None);
         ClosedLoop::build(config, &trace, chunk, Vec::new())
     }
 
