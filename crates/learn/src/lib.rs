@@ -2,7 +2,7 @@
 //!
 //! The way of the data: [`pool`] draws cases, [`train`] updates parameters on them, [`run`] keeps the files of a training,
 //! [`policy_file`] holds the result, [`evaluate`] measures it on held-out cases. [`verify`] and [`gradient_check`] hold the whole
-//! chain against independent numbers.
+//! chain against independent numbers; [`mean_field`] holds gradients of many agents against those of a density of agents.
 
 pub mod bench;
 pub mod cases_file;
@@ -11,6 +11,7 @@ pub mod evaluate;
 pub mod events;
 pub mod files;
 pub mod gradient_check;
+pub mod mean_field;
 pub mod optimiser;
 pub mod policy_file;
 pub mod pool;
