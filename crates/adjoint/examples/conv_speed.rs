@@ -128,6 +128,7 @@ fn main() {
             states: vec![&x],
             sequences: vec![],
             weights: vec![vec![1.0; steps]],
+            carry_limit: None,
         };
         let threads = Threads::new(1);
         let (mut forward, mut gradient) = (f64::MAX, f64::MAX);

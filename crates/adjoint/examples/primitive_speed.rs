@@ -74,6 +74,7 @@ fn measure(case: &Case, samples: usize, copies: usize) -> [f64; 2] {
         states: states.iter().map(|s| &s[..]).collect(),
         sequences: vec![],
         weights: vec![vec![1.0; steps]; copies],
+        carry_limit: None,
     };
     let threads = Threads::new(1);
     let best = |f: &dyn Fn()| {

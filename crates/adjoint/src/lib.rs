@@ -52,6 +52,7 @@
 //!         states: vec![&[0.1, 0.2]],
 //!         sequences: vec![],
 //!         weights: vec![weights],
+//!         carry_limit: None,
 //!     }
 //! }
 //! let program = Program::<f64>::new(&tracer.finish(), 2);

@@ -57,6 +57,9 @@ pub struct Run<'a, T> {
     pub sequences: Vec<&'a [T]>,
     /// Weight of every term at every step: `weights[term][step]`.
     pub weights: Vec<Vec<f64>>,
+    /// Bound of every derivative that is carried from a step to the one before. Where a rollout is unstable derivatives grow by a
+    /// factor per step; a bound keeps them finite, at the price of no longer being exact.
+    pub carry_limit: Option<f64>,
 }
 
 /// What rollouts gave.
@@ -340,6 +343,9 @@ impl<T: Real> Program<T> {
             worker.reverse_step(plan, kernels, |term, sample| {
                 T::of(if sample < members.real { share * run.weights[term][t] } else { 0.0 })
             });
+            if let Some(limit) = run.carry_limit {
+                worker.limit_carried(T::of(share * limit));
+            }
             if strategy == Strategy::Store {
                 worker.exchange_stored(plan, t);
             }
@@ -438,6 +444,7 @@ impl<'p, T: Real> Session<'p, T> {
             states: states.to_vec(),
             sequences: program.sequences.iter().map(|_| &[][..]).collect(),
             weights: vec![Vec::new(); program.plan.terms.len()],
+            carry_limit: None,
         };
         program.check(&run);
         let mut worker = program.worker();

@@ -204,6 +204,17 @@ impl<T: Real> Worker<T> {
         }
     }
 
+    /// Bounds every adjoint that goes on to the step before.
+    pub fn limit_carried(&mut self, limit: T) {
+        for value in self.carry.iter_mut().flat_map(|carry| carry.iter_mut()) {
+            if *value > limit {
+                *value = limit;
+            } else if *value < -limit {
+                *value = -limit;
+            }
+        }
+    }
+
     /// Adjoint of every state before the step reversed last.
     pub fn carried(&self) -> &[Buffer<T>] {
         &self.carry

@@ -60,6 +60,7 @@ fn values_are_those_of_a_plain_loop() {
                 states: vec![],
                 sequences: vec![&rho[..], &shift[..]],
                 weights: vec![],
+                carry_limit: None,
             };
             let program = Program::<f64>::with_isa(&trace, chunk, isa);
             let got = program.forward(&run, &Threads::new(1)).records.swap_remove(0);

@@ -147,6 +147,7 @@ fn run<'a, T>(case: Case, params: &'a [T], x: &'a [T], clock: &'a [T]) -> Run<'a
         states: vec![],
         sequences: vec![x, clock],
         weights: vec![vec![1.0; STEPS]],
+        carry_limit: None,
     }
 }
 

@@ -39,6 +39,7 @@ fn run<T: Real>(isa: Isa, bump: &Bump, cols: usize, samples: usize, in_one_go: b
         states: vec![],
         sequences: vec![&xi, &w],
         weights: vec![vec![1.0]],
+        carry_limit: None,
     };
     let program = Program::<T>::with_isa(&trace(bump, cols, in_one_go), samples, isa);
     let threads = Threads::new(1);

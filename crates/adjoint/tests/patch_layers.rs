@@ -112,6 +112,7 @@ fn run<'a, T>(case: Case, w: &'a [T], xi: &'a [T], f: &'a [T]) -> Run<'a, T> {
         states: vec![],
         sequences: vec![f],
         weights: vec![vec![1.0]],
+        carry_limit: None,
     }
 }
 

@@ -105,6 +105,7 @@ fn transform_matches_its_definition() {
                 states: vec![],
                 sequences: vec![&data],
                 weights: vec![],
+                carry_limit: None,
             },
             &Threads::new(1),
         );

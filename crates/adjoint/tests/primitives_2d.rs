@@ -81,6 +81,7 @@ fn evaluate<T: Real>(samples: usize, inputs: &[&[f64]], trace: &Trace) -> Vec<f6
         states: vec![],
         sequences: inputs.iter().map(|x| &x[..]).collect(),
         weights: vec![],
+        carry_limit: None,
     };
     let records = Program::<T>::new(trace, samples).forward(&run, &Threads::new(1)).records;
     records.concat().into_iter().map(T::f64).collect()
@@ -117,6 +118,7 @@ fn derivative(shape: (usize, usize), x: &[f64], weights: &[f64], build: fn(Var<'
         states: vec![],
         sequences: vec![x],
         weights: vec![vec![1.0]],
+        carry_limit: None,
     };
     let program = Program::<f64>::new(&t.finish(), 1);
     program.gradient(&run, &Threads::new(1), Strategy::Recompute).sequences.concat()

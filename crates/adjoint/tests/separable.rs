@@ -61,6 +61,7 @@ fn run<'a, T>(sequences: &[&'a [T]], samples: usize) -> Run<'a, T> {
         states: vec![],
         sequences: sequences.to_vec(),
         weights: vec![vec![1.0]],
+        carry_limit: None,
     }
 }
 

@@ -35,6 +35,7 @@ fn run<T: Real>(isa: Isa, periodic: bool, samples: usize, chunk: usize, reach: f
         states: vec![],
         sequences: vec![&xi, &a, &b],
         weights: vec![vec![1.0]],
+        carry_limit: None,
     };
     let (program, threads) = (Program::<T>::with_isa(&trace(periodic), chunk, isa), Threads::new(1));
     let y = program.forward(&run, &threads).records.remove(0);

@@ -95,8 +95,17 @@ fn control_step(
     let error = (next - target).mean_square();
     let importance = (terms && config.train.balance).then(|| tracer.fixed("importance", 1, 1));
     let counted = importance.map_or(error, |importance| importance * error);
-    let step =
-        Step { z: next, target, start, error: counted, xi: moved, u: action.u, v: action.v, previous_v, weights };
+    let step = Step {
+        z: next,
+        target,
+        start,
+        error: counted,
+        xi: moved,
+        u: action.u,
+        v: action.v,
+        previous_v,
+        weights,
+    };
     for term in objective::active(config).filter(|_| terms) {
         tracer.term(term.name, term.value(config, &step));
     }

@@ -107,6 +107,7 @@ mod tests {
             states: Vec::new(),
             sequences: vec![xi],
             weights: Vec::new(),
+            carry_limit: None,
         };
         program.forward(&run, &Threads::new(1)).records.swap_remove(0)
     }

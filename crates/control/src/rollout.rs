@@ -224,6 +224,7 @@ impl<T: Real> ClosedLoop<T> {
             states: slices(&batch.states),
             sequences: slices(&batch.sequences),
             weights,
+            carry_limit: Some(self.config.train.step_clip).filter(|&limit| limit > 0.0),
         }
     }
 }

@@ -33,8 +33,7 @@
 //! reacts more strongly to what it sees, at about 16 and 256.
 //!
 //! Under `"linear"` the limit of the gradients is the gradient of the limit. Under `"cell"` no derivative is taken through the cell of a
-//! window, and the limit of the gradients is off the derivative of the limit by some percent (2 % along the gradient with fresh parameters,
-//! 5 % with trained ones, over 60 steps of 0.005).
+//! window, and the limit of the gradients is off the derivative of the limit by some percent.
 //!
 //! The penalty for collisions is left out (weight 0): its limit is an integral over pairs, to which M agents converge at the rate
 //! `1/M` whatever their places, since an agent makes no pair with itself.
@@ -97,7 +96,7 @@ impl MeanField {
     /// If the task is not one-dimensional.
     pub fn new(config: &Config, params: Vec<f64>, cases: Cases, threads: Threads) -> MeanField {
         assert_eq!(config.equation().dims(), 1, "the mean-field limit of a 1D task");
-        let mut config = config.clone();
+        let mut config = config.plain();
         config.loss.coll = config.loss.coll.map(|_| 0.0);
         (config.noise.sensor, config.noise.actuator, config.failure.share) = (0.0, 0.0, 0.0);
         MeanField { config, params, cases, threads }

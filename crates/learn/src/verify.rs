@@ -75,7 +75,7 @@ pub enum VerifyError {
 /// Recomputes all that a golden file holds.
 pub fn verify(path: &Path) -> Result<Verification, VerifyError> {
     let golden = Golden::read(path)?;
-    let config = golden.config()?;
+    let config = golden.config()?.plain();
     let mut computed = rollouts(&golden, &config)?;
     computed.extend(first_decision(&golden, &config)?);
 
@@ -149,6 +149,7 @@ fn first_decision(golden: &Golden, config: &Config) -> Result<Tensors, VerifyErr
         states: Vec::new(),
         sequences: vec![&cases.z0, xi0],
         weights: Vec::new(),
+        carry_limit: None,
     };
     let trace = decision::inspection_trace(config);
     let outcome = Program::new(&trace, cases.count).forward(&run, &Threads::new(1));

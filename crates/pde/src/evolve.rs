@@ -58,6 +58,7 @@ pub fn evolve_in<T: Real>(
         states: vec![z0],
         sequences: Vec::new(),
         weights: Vec::new(),
+        carry_limit: None,
     };
     program.forward(&run, threads).states.swap_remove(0)
 }

@@ -80,7 +80,16 @@ fn run<'a, T>(
     let others: Vec<&[T]> = data.1.iter().map(|v| &v[..]).collect();
     let (fixed, mut sequences) = if in_step { (vec![], others) } else { (others, vec![]) };
     sequences.push(clock);
-    Run { samples, steps, params: &data.0, fixed, states: vec![], sequences, weights: vec![vec![1.0; steps]] }
+    Run {
+        samples,
+        steps,
+        params: &data.0,
+        fixed,
+        states: vec![],
+        sequences,
+        weights: vec![vec![1.0; steps]],
+        carry_limit: None,
+    }
 }
 
 fn cast<T: Real>(d: &Data) -> (Vec<T>, Vec<Vec<T>>) {

@@ -61,6 +61,7 @@ pub(super) fn add_later_keys(given: &mut Table) {
     let one = || Value::Float(1.0);
     for (section, key, value) in [
         ("train", "crowd", Value::Array(vec![one(), one()])),
+        ("train", "step_clip", Value::Float(0.0)),
         ("train", "swarms", Value::Array(Vec::new())),
         ("train", "scatter", Value::Float(0.0)),
         ("train", "balance", Value::Boolean(false)),

@@ -358,6 +358,9 @@ pub struct Train {
     pub lr_end: f64,
     /// Bound of the gradient's global norm.
     pub clip: f64,
+    /// Bound of every derivative that goes from one control step back to the one before, per case; 0 for none. It keeps gradients
+    /// finite where a case is unstable.
+    pub step_clip: f64,
     /// Range of the factor on all that the agents of a training case do to the field, log-uniform over the cases of a batch: it stands
     /// for swarms of other sizes, whose loop gain a policy must bear. Like the next three, of training alone.
     pub crowd: [f64; 2],
@@ -429,6 +432,15 @@ impl Config {
         let config: Config = table.try_into().expect("presets have the keys and types of Config");
         config.validate()?;
         Ok(config)
+    }
+
+    /// The same, without what training does to make a policy robust: one swarm, exact gradients, every case as it is.
+    pub fn plain(&self) -> Config {
+        let mut plain = self.clone();
+        let train = &mut plain.train;
+        (train.step_clip, train.scatter, train.balance) = (0.0, 0.0, false);
+        (train.crowd, train.swarms) = ([1.0; 2], Vec::new());
+        plain
     }
 
     /// The equation of the task.

@@ -208,7 +208,9 @@ fn a_complete_config_lacks_nothing() {
         let text = Config::preset(task.name).unwrap().to_toml();
         // files that were written before these existed can be read
         let later = |line: &str| {
-            ["crowd", "swarms", "scatter", "balance", "head_scale"].iter().any(|key| line.starts_with(key))
+            ["step_clip", "crowd", "swarms", "scatter", "balance", "head_scale"]
+                .iter()
+                .any(|key| line.starts_with(key))
         };
         let required = |line: &str| line.contains('=') && !later(line);
         for (number, line) in text.lines().enumerate().filter(|(_, line)| required(line)) {

@@ -211,6 +211,7 @@ fn train(config: &Config) -> Result<(), ConfigError> {
     non_negative("train.lr_start", train.lr_start)?;
     non_negative("train.lr_end", train.lr_end)?;
     positive("train.clip", train.clip)?;
+    non_negative("train.step_clip", train.step_clip)?;
     let [low, high] = train.crowd;
     require(0.0 < low && low <= high && high.is_finite(), "train.crowd", train.crowd, || {
         "[low, high] with 0 < low <= high, [1, 1] for none".to_string()

@@ -1,11 +1,11 @@
 //! `cardinality`: one policy per task, run with other numbers of agents than it was trained with, nothing rescaled.
 //!
 //! Stable is what the paper calls stable: at most 250 % of the loss with as many agents as in training. Ranges are multiples of that
-//! number; where the paper trained with another number than our preset, a policy trained with the paper's is measured too.
+//! number. The policies of the presets are measured, and one per task that is trained for many sizes.
 
 use control::Config;
 
-use super::{Found, loss_name, mean_loss, set};
+use super::{Found, loss_name, mean_loss};
 use crate::numbers::number;
 use crate::results::{Chart, Curve, Table};
 use crate::workshop::{LabError, Measured, Point, Workshop};
@@ -18,6 +18,9 @@ struct Sweep {
     task: &'static str,
     agents: &'static [usize],
     cases: usize,
+    /// Settings, beside the preset's, of a policy that is trained for many sizes of swarms, with the paper's number of agents; none
+    /// where the preset is that already.
+    recipe: &'static [&'static str],
     /// The paper's number of agents in training.
     reference: usize,
     /// The paper's stable range.
@@ -31,6 +34,13 @@ const SWEEPS: [Sweep; 7] = [
         task: "fkpp1d",
         agents: &[5, 10, 14, 15, 20, 30, 40, 60, 100, 150, 200, 300, 600],
         cases: 100,
+        recipe: &[
+            "agents=30",
+            "policy.head_scale=0.1",
+            "train.crowd=[0.7, 8]",
+            "train.step_clip=0.1",
+            "train.balance=true",
+        ],
         reference: 30,
         stable: [20, 150],
         curve: &[
@@ -51,6 +61,13 @@ const SWEEPS: [Sweep; 7] = [
         task: "heat1d",
         agents: &[2, 4, 6, 8, 12, 15, 16, 24, 30, 32, 60, 90, 120, 180, 240],
         cases: 100,
+        recipe: &[
+            "agents=30",
+            "policy.head_scale=0.1",
+            "train.crowd=[0.5, 8]",
+            "train.step_clip=0.1",
+            "train.balance=true",
+        ],
         reference: 30,
         stable: [15, 120],
         curve: &[(15, 146.0), (30, 100.0), (120, 208.0)],
@@ -59,6 +76,14 @@ const SWEEPS: [Sweep; 7] = [
         task: "heat2d",
         agents: &[4, 9, 16, 25, 64, 144, 256, 324, 576],
         cases: 50,
+        recipe: &[
+            "policy.padding=field",
+            "policy.head_scale=0.05",
+            "loss.terminal=1000",
+            "train.crowd=[1, 24]",
+            "train.balance=true",
+            "train.updates=300",
+        ],
         reference: 16,
         stable: [16, 256],
         curve: &[(9, 566.0), (16, 100.0), (25, 38.0), (64, 19.0), (144, 16.0), (256, 54.0), (324, 2138.0)],
@@ -67,6 +92,7 @@ const SWEEPS: [Sweep; 7] = [
         task: "ks1d",
         agents: &[4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 24, 30, 45, 60, 90, 180],
         cases: 200,
+        recipe: &["agents=30", "train.crowd=[0.5, 6]"],
         reference: 30,
         stable: [15, 90],
         curve: &[(15, 100.0), (30, 100.0), (90, 114.0)],
@@ -75,6 +101,14 @@ const SWEEPS: [Sweep; 7] = [
         task: "ks2d",
         agents: &[49, 64, 81, 100, 121, 144, 196, 256, 324, 400],
         cases: 50,
+        recipe: &[
+            "agents=196",
+            "policy.head_scale=0.05",
+            "train.swarms=[144, 196]",
+            "train.scatter=1",
+            "train.crowd=[1, 4]",
+            "train.balance=true",
+        ],
         reference: 196,
         stable: [144, 256],
         curve: &[(144, 45.0), (196, 100.0), (256, 230.0), (324, 270.0), (400, 434.0), (1024, 3472.0)],
@@ -83,6 +117,7 @@ const SWEEPS: [Sweep; 7] = [
         task: "turb2d",
         agents: &[16, 36, 49, 64, 100, 144, 256, 576, 1024],
         cases: 50,
+        recipe: &[],
         reference: 64,
         stable: [36, 1024],
         curve: &[(36, 200.0), (64, 100.0), (100, 43.0), (144, 22.0), (256, 36.0), (1024, 76.0)],
@@ -91,6 +126,7 @@ const SWEEPS: [Sweep; 7] = [
         task: "density2d",
         agents: &[1, 4, 9, 16, 25, 64, 256, 1024],
         cases: 50,
+        recipe: &["agents=16", "train.swarms=[4, 9, 16]", "train.scatter=1", "train.crowd=[0.5, 8]"],
         reference: 16,
         stable: [4, 1024],
         curve: &[(4, 142.0), (16, 100.0), (25, 68.0), (256, 82.0), (1024, 84.0)],
@@ -101,10 +137,10 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     let mut plans = Vec::new();
     for sweep in &SWEEPS {
         let preset = Config::preset(sweep.task)?;
-        plans.push(Plan::new(workshop, sweep, &preset)?);
-        if preset.agents != sweep.reference && workshop.size.pick(true, false) {
-            let as_published = preset.with_sets(&[set("agents", sweep.reference)])?;
-            plans.push(Plan::new(workshop, sweep, &as_published)?);
+        plans.push(Plan::new(workshop, "preset", sweep, &preset)?);
+        if !sweep.recipe.is_empty() && workshop.size.pick(true, false) {
+            let sets: Vec<String> = sweep.recipe.iter().map(|set| set.to_string()).collect();
+            plans.push(Plan::new(workshop, "many sizes", sweep, &preset.with_sets(&sets)?)?);
         }
     }
     let points: Vec<Point> = plans.iter().flat_map(|plan| plan.points.clone()).collect();
@@ -139,13 +175,16 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
             "sum of u²",
         ],
     );
-    let title = "one policy per task";
-    let mut chart = Chart::new("curves", title, "agents / agents in training", "loss / loss in training")
-        .log_x()
-        .log_y()
-        .reference(STABLE, "stable");
+    let chart = |name: &str, title: &str| {
+        Chart::new(name, title, "agents / agents in training", "loss / loss in training")
+            .log_x()
+            .log_y()
+            .reference(STABLE, "stable")
+    };
+    let mut charts =
+        [chart("preset", "policies of the presets"), chart("many", "policies for many sizes of swarms")];
     let mut findings = Vec::new();
-    for Plan { sweep, trained, points } in &plans {
+    for Plan { name, sweep, trained, points } in &plans {
         let measured: Vec<Measured> = measured.by_ref().take(points.len()).collect();
         let losses: Vec<(usize, f64)> = points
             .iter()
@@ -158,6 +197,7 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
             curves.row([
                 sweep.task.into(),
                 loss_name(sweep.task).into(),
+                (*name).into(),
                 (*trained).into(),
                 (*agents).into(),
                 (*agents as f64 / *trained as f64).into(),
@@ -171,6 +211,7 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
         let range = stable(&losses, *trained);
         ranges.row([
             sweep.task.into(),
+            (*name).into(),
             (*trained).into(),
             shown(range, 1).into(),
             shown(range, *trained).into(),
@@ -178,46 +219,71 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
             shown(sweep.stable, 1).into(),
             shown(sweep.stable, sweep.reference).into(),
         ]);
-        findings.push(sweep.verdict(*trained, range));
+        findings.push(sweep.verdict(name, *trained, range));
         let (x, y): (Vec<f64>, Vec<f64>) =
             losses.iter().map(|(m, loss)| (*m as f64 / *trained as f64, loss / home)).unzip();
-        chart = chart.curve(Curve::new(&format!("{}, {trained}", sweep.task), &x, &y));
+        let curve = Curve::new(sweep.task, &x, &y);
+        if *name == "preset" {
+            charts[0].curves.push(curve.clone());
+        }
+        // a preset that is trained for many sizes is in both
+        if *name != "preset" || sweep.recipe.is_empty() {
+            charts[1].curves.push(curve);
+        }
     }
     Ok(Found {
-        protocol: "policies of the presets (seed 0, those of the main table), and the same recipe trained with the paper's number of agents where \
-                   that is another one; each trained once; u is never rescaled; 50 to 200 held-out cases."
-            .to_string(),
+        protocol: format!(
+            "policies of the presets (seed 0, those of the main table), and one policy per task trained once for many sizes of swarms, with the \
+             paper's number of agents; u is never rescaled; 50 to 200 held-out cases. Settings of those policies beside the preset's: {}.",
+            recipes()
+        ),
         findings,
         tables: vec![ranges, curves],
-        charts: vec![chart],
+        charts: charts.to_vec(),
     })
+}
+
+/// The recipes, as text.
+fn recipes() -> String {
+    let shown = |sweep: &Sweep| match sweep.recipe {
+        [] => format!("{}: none", sweep.task),
+        recipe => format!("{}: `{}`", sweep.task, recipe.join(" ")),
+    };
+    SWEEPS.iter().map(shown).collect::<Vec<_>>().join("; ")
 }
 
 /// One policy and the points it is measured at.
 struct Plan<'a> {
+    /// "preset", or "many sizes".
+    name: &'static str,
     sweep: &'a Sweep,
     trained: usize,
     points: Vec<Point>,
 }
 
 impl<'a> Plan<'a> {
-    fn new(workshop: &Workshop<'_>, sweep: &'a Sweep, config: &Config) -> Result<Plan<'a>, LabError> {
+    fn new(
+        workshop: &Workshop<'_>,
+        name: &'static str,
+        sweep: &'a Sweep,
+        config: &Config,
+    ) -> Result<Plan<'a>, LabError> {
         let trained = config.agents;
         let agents = workshop.size.pick(sweep.agents.to_vec(), vec![trained, 2 * trained]);
         let point = |agents: &usize| Point::new(config, workshop.size.pick(sweep.cases, 1)).agents(*agents);
-        Ok(Plan { sweep, trained, points: agents.iter().map(point).collect::<Result<_, _>>()? })
+        Ok(Plan { name, sweep, trained, points: agents.iter().map(point).collect::<Result<_, _>>()? })
     }
 }
 
 impl Sweep {
     /// How a stable range, in multiples of the number in training, compares with the paper's.
-    fn verdict(&self, trained: usize, [low, high]: [usize; 2]) -> String {
+    fn verdict(&self, name: &str, trained: usize, [low, high]: [usize; 2]) -> String {
         let times = |agents: usize, of: usize| agents as f64 / of as f64;
         let [least, most] = self.stable.map(|agents| times(agents, self.reference));
         let wide = times(low, trained) <= least && times(high, trained) >= most;
         let verdict = if wide { "at least as wide as" } else { "NARROWER than" };
         format!(
-            "{}, trained with {trained}: stable from {} times, {verdict} published ({} times).",
+            "{} ({name}, trained with {trained}): stable from {} times, {verdict} published ({} times).",
             self.task,
             shown([low, high], trained),
             shown(self.stable, self.reference)

@@ -21,7 +21,7 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
         for seed in &seeds {
             let sets =
                 [set("loss.effort_u", weight), set("loss.effort_v", 0.1 * weight), set("train.seed", seed)];
-            let config = workshop.training("fkpp1d", &sets)?;
+            let config = workshop.ablation(&sets)?;
             for agents in &agents {
                 points.push(Point::new(&config, workshop.size.pick(100, 2)).agents(*agents)?);
             }
@@ -98,7 +98,7 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     )];
     Ok(Found {
         protocol: format!(
-            "fkpp1d trained with 20 agents and {} effort weights ({} seed(s) each; the weight of v² is a tenth), otherwise the preset; \
+            "fkpp1d trained with 20 agents and {} effort weights ({} seed(s) each; the weight of v² is a tenth), 300 updates, otherwise the preset; \
              100 held-out cases per point.",
             weights.len(),
             seeds.len()

@@ -24,7 +24,7 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     let agents = workshop.size.pick(AGENTS.to_vec(), vec![20]);
     let mut points = Vec::new();
     for (window, _) in &windows {
-        let config: Config = workshop.training("fkpp1d", &[set("observe.window", window)])?;
+        let config: Config = workshop.ablation(&[set("observe.window", window)])?;
         for agents in &agents {
             points.push(Point::new(&config, workshop.size.pick(100, 2)).agents(*agents)?);
         }
@@ -69,7 +69,7 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
         findings.push(format!("{agents} agents do best with a window of {} %.", best(losses)));
     }
     Ok(Found {
-        protocol: "fkpp1d trained with 20 agents for every window (one seed), otherwise the preset; 100 held-out cases per entry.".to_string(),
+        protocol: "fkpp1d trained with 20 agents for every window (one seed, 300 updates), otherwise the preset; 100 held-out cases per entry.".to_string(),
         findings,
         tables: vec![table],
         charts: vec![chart],

@@ -11,6 +11,7 @@ mod noise_effort;
 mod physics;
 mod scale;
 mod table;
+mod theory;
 
 use control::Config;
 use learn::evaluate::{Metric, Spread};
@@ -18,6 +19,9 @@ use learn::evaluate::{Metric, Spread};
 use crate::published::{Reported, published};
 use crate::results::{Chart, Cost, Results, Table};
 use crate::workshop::{LabError, Measured, Size, Workshop};
+
+/// Updates of the many trainings that are compared with each other only.
+const ABLATION_UPDATES: usize = 300;
 
 /// An experiment.
 pub struct Experiment {
@@ -53,6 +57,7 @@ pub fn experiments() -> &'static [Experiment] {
         Experiment { name: "physics", title: "Other physics than in training", run: physics::run },
         Experiment { name: "fidelity", title: "Finer solvers than in training", run: fidelity::run },
         Experiment { name: "scale", title: "Larger domains", run: scale::run },
+        Experiment { name: "theory", title: "The mean-field limit", run: theory::run },
         Experiment { name: "latency", title: "Time of a decision", run: latency::run },
     ]
 }
@@ -86,6 +91,11 @@ impl Experiment {
 }
 
 impl Workshop<'_> {
+    /// fkpp1d with some settings changed, for ablations: trained for fewer updates than the preset, all alike.
+    fn ablation(&self, sets: &[String]) -> Result<Config, LabError> {
+        self.training("fkpp1d", &[vec![set("train.updates", ABLATION_UPDATES)], sets.to_vec()].concat())
+    }
+
     /// The preset of a task with some settings changed. A quick one is trained for a moment only.
     fn training(&self, task: &str, sets: &[String]) -> Result<Config, LabError> {
         let mut sets = sets.to_vec();

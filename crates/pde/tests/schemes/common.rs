@@ -14,6 +14,7 @@ pub fn apply(z: &[f64], f: impl Fn(Var<'_>) -> Var<'_>) -> Vec<f64> {
         states: vec![],
         sequences: vec![z],
         weights: vec![],
+        carry_limit: None,
     };
     Program::<f64>::new(&tracer.finish(), 1).forward(&run, &Threads::new(1)).records.swap_remove(0)
 }

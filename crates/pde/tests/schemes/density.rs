@@ -93,6 +93,7 @@ fn evolve_f32(density: &Density, rho: &[f32], flow: &[f32], steps: usize) -> Vec
         states: vec![rho],
         sequences: vec![],
         weights: vec![],
+        carry_limit: None,
     };
     Program::<f32>::new(&tracer.finish(), 1).forward(&run, &Threads::new(1)).states.swap_remove(0)
 }

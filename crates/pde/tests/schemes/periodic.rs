@@ -21,6 +21,7 @@ pub fn advance(z: &[f64], forcing: &[f64], steps: usize, dynamics: &dyn Dynamics
         states: vec![z],
         sequences: vec![],
         weights: vec![],
+        carry_limit: None,
     };
     Program::<f64>::new(&tracer.finish(), 1).forward(&run, &Threads::new(1)).states.swap_remove(0)
 }
