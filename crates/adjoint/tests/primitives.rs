@@ -59,6 +59,9 @@ fn cases() -> Vec<Case> {
         case("mean square", &[(3, 4, false)], |_, v| v[0].mean_square()),
         case("dense", &[(7, 5, false), (7, 11, true), (11, 1, true)], |_, v| v[0].dense(v[1], Some(v[2]))),
         case("dense without bias", &[(3, 5, false), (3, 2, true)], |_, v| v[0].dense(v[1], None)),
+        case("dense, inputs in blocks", &[(515, 1, false), (515, 2, true), (2, 1, true)], |_, v| {
+            v[0].dense(v[1], Some(v[2])).square()
+        }),
         // enough inputs that the output is worth storing: its reverse takes the other way through memory
         case("dense, stored", &[(52, 2, false), (52, 3, true)], |_, v| {
             v[0].tanh().dense(v[1], None).tanh().square()

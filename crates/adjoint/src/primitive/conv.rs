@@ -7,6 +7,7 @@
 //! the vector axis: with dy transposed, a tile of three taps times some channels times some vectors of outputs is summed over
 //! the lanes, inputs broadcast.
 
+use super::dense::filled_lanes;
 use crate::simd::{Vector, dispatched, sweep};
 use std::ops::Range;
 
@@ -81,12 +82,6 @@ dispatched! {
             o += width;
         }
     }
-}
-
-/// Lanes in use of vector `c` of a tile.
-#[inline(always)]
-fn filled_lanes<V: Vector, const C: usize, const PART: bool>(c: usize, count: usize) -> usize {
-    if PART && c + 1 == C { count } else { V::LANES }
 }
 
 /// `R` outputs from `o` on, `C` vectors of lanes from `l` on, the last with `count` lanes if `PART`.

@@ -7,6 +7,7 @@
 
 use super::*;
 use crate::simd::{Vector, dispatched, sweep};
+use std::ops::Range;
 
 pub(crate) struct Dense;
 
@@ -38,20 +39,39 @@ struct Layer {
     lanes: usize,
 }
 
+/// Inputs that are worked on together: few enough that they and their weights stay in the second-level cache while all strips of lanes
+/// and tiles of outputs pass by.
+const BLOCK: usize = 512;
+
+impl Layer {
+    fn blocks(&self) -> impl Iterator<Item = Range<usize>> {
+        let inputs = self.inputs;
+        (0..inputs).step_by(BLOCK).map(move |start| start..inputs.min(start + BLOCK))
+    }
+}
+
 impl<T: Real> Kernel<T> for Layer {
     fn scratch(&self) -> usize {
         self.outputs * STRETCH.min(self.lanes)
     }
     fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut [T]) {
-        let w = Weights { data: x[1], out_stride: 1, in_stride: self.outputs };
-        product(isa, self.outputs, self.inputs, w, x[0], x[2], false, self.lanes, y);
+        for rows in self.blocks() {
+            let w =
+                Weights { data: &x[1][rows.start * self.outputs..], out_stride: 1, in_stride: self.outputs };
+            let (bias, accumulate) = if rows.start == 0 { (x[2], false) } else { (&[][..], true) };
+            let x = &x[0][rows.start * self.lanes..];
+            product(isa, self.outputs, rows.len(), w, x, bias, accumulate, self.lanes, y);
+        }
     }
 
     fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], scratch: &mut [T]) {
         if dx[0].wanted() {
-            let w = Weights { data: seen.x[1], out_stride: self.outputs, in_stride: 1 };
-            let acc = dx[0].accumulate;
-            product(isa, self.inputs, self.outputs, w, dy, &[], acc, self.lanes, &mut dx[0].data);
+            for rows in self.blocks() {
+                let data = &seen.x[1][rows.start * self.outputs..];
+                let w = Weights { data, out_stride: self.outputs, in_stride: 1 };
+                let (acc, to) = (dx[0].accumulate, &mut dx[0].data[rows.start * self.lanes..]);
+                product(isa, rows.len(), self.outputs, w, dy, &[], acc, self.lanes, to);
+            }
         }
         let [_, dw, db @ ..] = dx else { unreachable!("a layer has a weight") };
         dw.prepare();
@@ -63,10 +83,10 @@ impl<T: Real> Kernel<T> for Layer {
 
 /// A weight matrix seen with either index as the output.
 #[derive(Clone, Copy)]
-struct Weights<'a, T> {
-    data: &'a [T],
-    out_stride: usize,
-    in_stride: usize,
+pub(super) struct Weights<'a, T> {
+    pub data: &'a [T],
+    pub out_stride: usize,
+    pub in_stride: usize,
 }
 
 /// What a product is added to.
@@ -76,9 +96,15 @@ struct Target<'a, T> {
     accumulate: bool,
 }
 
-/// `R` outputs from row `o` on, `C` vectors of lanes from `l` on (the last of `count` lanes).
+/// Lanes in use of vector `c` of a tile.
 #[inline(always)]
-fn tile<V: Vector, const R: usize, const C: usize>(
+pub(super) fn filled_lanes<V: Vector, const C: usize, const PART: bool>(c: usize, count: usize) -> usize {
+    if PART && c + 1 == C { count } else { V::LANES }
+}
+
+/// `R` outputs from row `o` on, `C` vectors of lanes from `l` on, the last with `count` lanes if `PART`.
+#[inline(always)]
+fn tile<V: Vector, const R: usize, const C: usize, const PART: bool>(
     inner: usize,
     w: Weights<'_, V::Real>,
     x: &[V::Real],
@@ -98,7 +124,7 @@ fn tile<V: Vector, const R: usize, const C: usize>(
     for k in 0..inner {
         let mut column = [V::zero(); C];
         for c in 0..C {
-            column[c] = V::get(x, k * lanes + l + c * V::LANES, if C == 1 { count } else { V::LANES });
+            column[c] = V::get(x, k * lanes + l + c * V::LANES, filled_lanes::<V, C, PART>(c, count));
         }
         for r in 0..R {
             // SAFETY: the largest index is checked by the assertion above, against the sizes fixed at trace time.
@@ -111,7 +137,7 @@ fn tile<V: Vector, const R: usize, const C: usize>(
     }
     for r in 0..R {
         for c in 0..C {
-            let n = if C == 1 { count } else { V::LANES };
+            let n = filled_lanes::<V, C, PART>(c, count);
             sum[r][c].put_or_add(target.accumulate, y, (o + r) * lanes + l + c * V::LANES, n);
         }
     }
@@ -119,48 +145,42 @@ fn tile<V: Vector, const R: usize, const C: usize>(
 
 dispatched! {
     /// `y (+)= w x + bias` for a strip of lanes at a time, so that the strip of x stays in the first-level cache.
-    fn product(outputs: usize, inner: usize, w: Weights<'_, T>, x: &[T], bias: &[T], accumulate: bool, lanes: usize, y: &mut [T]) {
+    pub(super) fn product(outputs: usize, inner: usize, w: Weights<'_, T>, x: &[T], bias: &[T], accumulate: bool, lanes: usize, y: &mut [T]) {
         let target = Target { bias, accumulate };
         macro_rules! strip {
-            ($c:literal, $l:expr, $count:expr) => {{
+            ($c:literal, $part:literal, $l:expr, $count:expr) => {{
                 let mut o = 0;
+                macro_rules! rows {
+                    ($r:literal) => {
+                        while o + $r <= outputs {
+                            tile::<V, $r, $c, $part>(inner, w, x, target, lanes, (o, $l, $count), y);
+                            o += $r;
+                        }
+                    };
+                }
                 if V::TILE == 8 {
-                    while o + 8 <= outputs {
-                        tile::<V, 8, $c>(inner, w, x, target, lanes, (o, $l, $count), y);
-                        o += 8;
-                    }
+                    rows!(8);
                 }
-                while o + 4 <= outputs {
-                    tile::<V, 4, $c>(inner, w, x, target, lanes, (o, $l, $count), y);
-                    o += 4;
-                }
-                while o + 2 <= outputs {
-                    tile::<V, 2, $c>(inner, w, x, target, lanes, (o, $l, $count), y);
-                    o += 2;
-                }
-                while o < outputs {
-                    tile::<V, 1, $c>(inner, w, x, target, lanes, (o, $l, $count), y);
-                    o += 1;
-                }
+                rows!(4);
+                rows!(2);
+                rows!(1);
             }};
         }
         let mut l = 0;
         while l < lanes {
             // strips of three vectors, but 4 = 2 + 2: a strip of one cannot hide the latency of its sums
-            let vectors = (lanes - l) / V::LANES;
-            if vectors >= 3 && vectors != 4 {
-                strip!(3, l, V::LANES);
-                l += 3 * V::LANES;
-            } else if vectors >= 2 {
-                strip!(2, l, V::LANES);
-                l += 2 * V::LANES;
-            } else if vectors == 1 {
-                strip!(1, l, V::LANES);
-                l += V::LANES;
-            } else {
-                strip!(1, l, lanes - l);
-                l = lanes;
+            let vectors = (lanes - l).div_ceil(V::LANES);
+            let width = if vectors == 2 || vectors == 4 { 2 } else { vectors.min(3) };
+            let count = lanes - l - (width - 1) * V::LANES;
+            match (width, count < V::LANES) {
+                (3, false) => strip!(3, false, l, V::LANES),
+                (3, true) => strip!(3, true, l, count),
+                (2, false) => strip!(2, false, l, V::LANES),
+                (2, true) => strip!(2, true, l, count),
+                (_, false) => strip!(1, false, l, V::LANES),
+                (_, true) => strip!(1, true, l, count),
             }
+            l += width * V::LANES;
         }
     }
 }
@@ -174,7 +194,7 @@ fn outer_tile<V: Vector, const R: usize, const C: usize>(
     x: &[V::Real],
     dyt: &[V::Real],
     lanes: usize,
-    stretch: std::ops::Range<usize>,
+    stretch: Range<usize>,
     (i, o, outputs): (usize, usize, usize),
     dw: &mut [V::Real],
 ) {
@@ -228,7 +248,7 @@ fn transpose<V: Vector>(
     outputs: usize,
     dy: &[V::Real],
     lanes: usize,
-    stretch: std::ops::Range<usize>,
+    stretch: Range<usize>,
     dyt: &mut [V::Real],
 ) {
     let whole_lanes = stretch.start + stretch.len() / V::LANES * V::LANES;
@@ -259,52 +279,67 @@ fn sums<V: Vector>(outputs: usize, dyt: &[V::Real], stretch: usize, db: &mut [V:
     }
 }
 
+/// `dw += x dyᵀ` for a stretch of lanes with dy transposed and the outputs that fill vectors; how many those are.
+#[inline(always)]
+fn stretch_outer<V: Vector>(
+    inputs: usize,
+    outputs: usize,
+    x: &[V::Real],
+    dyt: &[V::Real],
+    lanes: usize,
+    stretch: Range<usize>,
+    dw: &mut [V::Real],
+) -> usize {
+    macro_rules! columns {
+        // tiles of $r inputs, then smaller ones: one input alone cannot hide the latency of its sums
+        ($r:literal, $c:literal, $o:expr) => {{
+            let mut i = 0;
+            columns!(i, $r, $c, $o);
+            columns!(i, 4, $c, $o);
+            columns!(i, 2, $c, $o);
+            columns!(i, 1, $c, $o);
+        }};
+        ($i:ident, $r:literal, $c:literal, $o:expr) => {
+            while inputs - $i >= $r {
+                outer_tile::<V, $r, $c>(x, dyt, lanes, stretch.clone(), ($i, $o, outputs), dw);
+                $i += $r;
+            }
+        };
+    }
+    let mut o = 0;
+    if V::TILE == 8 {
+        while o + 4 * V::LANES <= outputs {
+            columns!(6, 4, o);
+            o += 4 * V::LANES;
+        }
+    }
+    while o + 2 * V::LANES <= outputs {
+        if V::TILE == 8 {
+            columns!(8, 2, o);
+        } else {
+            columns!(6, 2, o);
+        }
+        o += 2 * V::LANES;
+    }
+    while o + V::LANES <= outputs {
+        columns!(8, 1, o);
+        o += V::LANES;
+    }
+    o
+}
+
 dispatched! {
     /// `dw += x dyᵀ` and `db += sum of dy`, where they are wanted.
     fn outer(inputs: usize, outputs: usize, x: &[T], dy: &[T], dyt: &mut [T], lanes: usize, dw: &mut [T], db: &mut [T]) {
         let inputs = if dw.is_empty() { 0 } else { inputs };
-        macro_rules! columns {
-            // tiles of $r inputs, then smaller ones: one input alone cannot hide the latency of its sums
-            ($r:literal, $c:literal, $o:expr, $stretch:ident) => {{
-                let mut i = 0;
-                columns!(i, $r, $c, $o, $stretch);
-                columns!(i, 4, $c, $o, $stretch);
-                columns!(i, 2, $c, $o, $stretch);
-                columns!(i, 1, $c, $o, $stretch);
-            }};
-            ($i:ident, $r:literal, $c:literal, $o:expr, $stretch:ident) => {
-                while inputs - $i >= $r {
-                    outer_tile::<V, $r, $c>(x, dyt, lanes, $stretch.clone(), ($i, $o, outputs), dw);
-                    $i += $r;
-                }
-            };
-        }
         let mut o = 0;
         for start in (0..lanes).step_by(STRETCH) {
             let stretch = start..lanes.min(start + STRETCH);
-            o = 0;
             transpose::<V>(outputs, dy, lanes, stretch.clone(), dyt);
             if !db.is_empty() {
                 sums::<V>(outputs, dyt, stretch.len(), db);
             }
-            if V::TILE == 8 {
-                while o + 4 * V::LANES <= outputs {
-                    columns!(6, 4, o, stretch);
-                    o += 4 * V::LANES;
-                }
-            }
-            while o + 2 * V::LANES <= outputs {
-                if V::TILE == 8 {
-                    columns!(8, 2, o, stretch);
-                } else {
-                    columns!(6, 2, o, stretch);
-                }
-                o += 2 * V::LANES;
-            }
-            while o + V::LANES <= outputs {
-                columns!(8, 1, o, stretch);
-                o += V::LANES;
-            }
+            o = stretch_outer::<V>(inputs, outputs, x, dyt, lanes, stretch, dw);
         }
         while o < outputs {
             for i in 0..inputs {
