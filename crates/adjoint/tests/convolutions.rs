@@ -161,6 +161,11 @@ fn cases() -> Vec<Case> {
         case(Patch { agents: 9 }, [6, 5], 4, 7, 2),
         case(Patch { agents: 9 }, [3, 4], 3, 32, 2),
         case(Patch { agents: 1 }, [6, 20], 3, 16, 3),
+        // many channels: tiles that are whole, cut by the rim, alone and several in a block
+        case(Patch { agents: 9 }, [4, 6], 16, 32, 2),
+        case(Patch { agents: 64 }, [3, 5], 16, 16, 1),
+        case(Patch { agents: 8 }, [1, 2], 16, 16, 1),
+        case(Patch { agents: 130 }, [2, 3], 32, 16, 1),
         case(Patch { agents: 16 }, [1, 5], 1, 1, 1),
         case(Patch { agents: 16 }, [2, 1], 5, 3, 1),
         case(Patch { agents: 3 }, [1, 1], 1, 2, 1),

@@ -4,10 +4,11 @@
 //! A patch is a column, its rows in (x, y, channel) order: `[px * py * channels][agents]`. The three taps in y of an output
 //! and their channels are one contiguous run of rows, and every row is a run of lanes, so an output position is a short matrix product
 //! on the values where they lie. Where the lanes would leave vectors half empty, whole lines of the patch are taken instead
-//! (`conv_lines.rs`).
+//! (`conv_lines.rs`). Between layers of many channels fewer products are made (`conv_winograd.rs`).
 
 use super::conv::*;
 use super::conv_lines::{Edge, Lines, Map};
+use super::conv_winograd::Winograd;
 use super::*;
 use std::ops::Range;
 
@@ -38,10 +39,10 @@ impl Primitive for ConvPatch {
         2.0 * taps * inputs * outputs * io.output_lanes() as f64
     }
     fn kernel_f32(&self, io: &Io) -> Box<dyn Kernel<f32>> {
-        if by_points(io) { Box::new(self.points(io)) } else { Box::new(self.lines(io)) }
+        self.kernel(io)
     }
     fn kernel_f64(&self, io: &Io) -> Box<dyn Kernel<f64>> {
-        if by_points(io) { Box::new(self.points(io)) } else { Box::new(self.lines(io)) }
+        self.kernel(io)
     }
 }
 
@@ -52,6 +53,17 @@ fn by_points(io: &Io) -> bool {
 }
 
 impl ConvPatch {
+    fn kernel<T: Real>(&self, io: &Io) -> Box<dyn Kernel<T>> {
+        let (inputs, outputs) = (io.inputs[1].rows / TAPS, io.inputs[1].cols);
+        let winograd = Winograd { patch: self.patch, inputs, outputs, lanes: io.output_lanes() };
+        if winograd.fits() {
+            Box::new(winograd)
+        } else if by_points(io) {
+            Box::new(self.points(io))
+        } else {
+            Box::new(self.lines(io))
+        }
+    }
     fn points(&self, io: &Io) -> Points {
         Points {
             patch: self.patch,

@@ -329,6 +329,13 @@ fn stretch_outer<V: Vector>(
 }
 
 dispatched! {
+    /// `dw += x dyᵀ` for the first `used` lanes, with dy transposed, `[lanes][outputs]`; outputs fill vectors.
+    pub(super) fn outer_transposed(inputs: usize, outputs: usize, x: &[T], dyt: &[T], lanes: usize, used: usize, dw: &mut [T]) {
+        stretch_outer::<V>(inputs, outputs, x, dyt, lanes, 0..used, dw);
+    }
+}
+
+dispatched! {
     /// `dw += x dyᵀ` and `db += sum of dy`, where they are wanted.
     fn outer(inputs: usize, outputs: usize, x: &[T], dy: &[T], dyt: &mut [T], lanes: usize, dw: &mut [T], db: &mut [T]) {
         let inputs = if dw.is_empty() { 0 } else { inputs };

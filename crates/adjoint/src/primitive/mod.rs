@@ -12,6 +12,7 @@ mod conv;
 mod conv_field;
 mod conv_lines;
 mod conv_patch;
+mod conv_winograd;
 mod dense;
 mod fourier;
 mod gaussian;
