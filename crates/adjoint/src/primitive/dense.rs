@@ -39,9 +39,9 @@ struct Layer {
     lanes: usize,
 }
 
-/// Inputs that are worked on together: few enough that they and their weights stay in the second-level cache while all strips of lanes
-/// and tiles of outputs pass by.
-const BLOCK: usize = 512;
+/// Inputs that are worked on together: few enough that they and their weights stay in cache while all strips of lanes and tiles of outputs
+/// pass by.
+const BLOCK: usize = 128;
 
 impl Layer {
     fn blocks(&self) -> impl Iterator<Item = Range<usize>> {
@@ -152,7 +152,7 @@ dispatched! {
                 let mut o = 0;
                 macro_rules! rows {
                     ($r:literal) => {
-                        while o + $r <= outputs {
+                        while outputs - o >= $r {
                             tile::<V, $r, $c, $part>(inner, w, x, target, lanes, (o, $l, $count), y);
                             o += $r;
                         }
