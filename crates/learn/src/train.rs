@@ -109,8 +109,6 @@ impl Trainer {
     /// A training that goes on from a checkpoint.
     pub fn at(checkpoint: Checkpoint, pool: Cases, threads: usize) -> Trainer {
         let Checkpoint { config, params, adam } = checkpoint;
-        let numbers =
-            if config.train.swarms.is_empty() { vec![config.agents] } else { config.train.swarms.clone() };
         let swarm = |agents: usize| {
             let config = Config { agents, ..config.clone() };
             let closed_loop = ClosedLoop::new(&config, chunk(&config));
@@ -118,7 +116,7 @@ impl Trainer {
             Swarm { closed_loop, strategy }
         };
         Trainer {
-            swarms: numbers.into_iter().map(swarm).collect(),
+            swarms: config.swarms().into_iter().map(swarm).collect(),
             pool,
             threads: Threads::new(threads),
             schedule: schedule(&config),

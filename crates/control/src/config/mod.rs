@@ -364,7 +364,7 @@ pub struct Train {
     /// Range of the factor on all that the agents of a training case do to the field, log-uniform over the cases of a batch: it stands
     /// for swarms of other sizes, whose loop gain a policy must bear. Like the next three, of training alone.
     pub crowd: [f64; 2],
-    /// Numbers of agents that updates take turns with; empty for `agents` alone.
+    /// Numbers of agents that updates take turns with, in percent of `agents`; empty for `agents` alone.
     pub swarms: Vec<usize>,
     /// How far starts are scattered, in spacings of the agents; on a periodic domain all agents move together, by up to this share
     /// of the domain.
@@ -441,6 +441,22 @@ impl Config {
         (train.step_clip, train.scatter, train.balance) = (0.0, 0.0, false);
         (train.crowd, train.swarms) = ([1.0; 2], Vec::new());
         plain
+    }
+
+    /// The numbers of agents that updates take turns with; on a plane, of full lattices.
+    pub fn swarms(&self) -> Vec<usize> {
+        let number = |percent: &usize| {
+            let wanted = *percent as f64 / 100.0 * self.agents as f64;
+            match (percent, self.equation().dims()) {
+                (100, _) => self.agents,
+                (_, 1) => wanted.round().max(1.0) as usize,
+                _ => (wanted.sqrt().round().max(1.0) as usize).pow(2),
+            }
+        };
+        if self.train.swarms.is_empty() {
+            return vec![self.agents];
+        }
+        self.train.swarms.iter().map(number).collect()
     }
 
     /// The equation of the task.

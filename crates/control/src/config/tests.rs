@@ -281,3 +281,13 @@ fn lists_keep_their_kind_and_ranges_their_two_ends() {
         assert!(message.starts_with("data.start") && message.contains(part), "{message}");
     }
 }
+
+#[test]
+fn swarms_are_shares_of_the_agents_and_full_lattices_on_a_plane() {
+    let swarms = |task: &str, sets: &[&str]| with(task, sets).unwrap().swarms();
+    assert_eq!(swarms("fkpp1d", &[]), [20]);
+    assert_eq!(swarms("fkpp1d", &["train.swarms=[50, 100, 130]"]), [10, 20, 26]);
+    assert_eq!(swarms("turb2d", &["train.swarms=[56, 100]"]), [36, 64]);
+    assert_eq!(swarms("ks2d", &["agents=196", "train.swarms=[73]"]), [144]);
+    assert_eq!(swarms("heat2d", &["agents=10", "train.swarms=[1, 100]"]), [1, 10]);
+}

@@ -216,9 +216,12 @@ fn train(config: &Config) -> Result<(), ConfigError> {
     require(0.0 < low && low <= high && high.is_finite(), "train.crowd", train.crowd, || {
         "[low, high] with 0 < low <= high, [1, 1] for none".to_string()
     })?;
-    require(train.swarms.iter().all(|&agents| agents > 0), "train.swarms", &train.swarms, || {
-        "numbers of agents, each 1 or more; [] for that of agents alone".to_string()
-    })?;
+    require(
+        train.swarms.iter().all(|percent| (1..=1000).contains(percent)),
+        "train.swarms",
+        &train.swarms,
+        || "percentages of agents from 1 to 1000, such as [50, 100]; [] for none".to_string(),
+    )?;
     require((0.0..=1.0).contains(&train.scatter), "train.scatter", train.scatter, || {
         "from 0 to 1".to_string()
     })?;

@@ -37,7 +37,7 @@ const SWEEPS: [Sweep; 7] = [
         recipe: &[
             "agents=30",
             "policy.head_scale=0.1",
-            "train.crowd=[0.7, 8]",
+            "train.crowd=[0.6, 5.5]",
             "train.step_clip=0.1",
             "train.balance=true",
         ],
@@ -64,7 +64,7 @@ const SWEEPS: [Sweep; 7] = [
         recipe: &[
             "agents=30",
             "policy.head_scale=0.1",
-            "train.crowd=[0.5, 8]",
+            "train.crowd=[0.5, 4.5]",
             "train.step_clip=0.1",
             "train.balance=true",
         ],
@@ -74,7 +74,7 @@ const SWEEPS: [Sweep; 7] = [
     },
     Sweep {
         task: "heat2d",
-        agents: &[4, 9, 16, 25, 64, 144, 256, 324, 576],
+        agents: &[4, 9, 16, 25, 64, 144, 256],
         cases: 50,
         recipe: &[
             "policy.padding=field",
@@ -104,7 +104,7 @@ const SWEEPS: [Sweep; 7] = [
         recipe: &[
             "agents=196",
             "policy.head_scale=0.05",
-            "train.swarms=[144, 196]",
+            "train.swarms=[73, 100]",
             "train.scatter=1",
             "train.crowd=[1, 4]",
             "train.balance=true",
@@ -126,7 +126,13 @@ const SWEEPS: [Sweep; 7] = [
         task: "density2d",
         agents: &[1, 4, 9, 16, 25, 64, 256, 1024],
         cases: 50,
-        recipe: &["agents=16", "train.swarms=[4, 9, 16]", "train.scatter=1", "train.crowd=[0.5, 8]"],
+        recipe: &[
+            "agents=16",
+            "train.swarms=[25, 56, 100]",
+            "train.scatter=1",
+            "train.crowd=[0.5, 8]",
+            "train.updates=700",
+        ],
         reference: 16,
         stable: [4, 1024],
         curve: &[(4, 142.0), (16, 100.0), (25, 68.0), (256, 82.0), (1024, 84.0)],
@@ -136,7 +142,7 @@ const SWEEPS: [Sweep; 7] = [
 pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     let mut plans = Vec::new();
     for sweep in &SWEEPS {
-        let preset = Config::preset(sweep.task)?;
+        let preset = workshop.preset(sweep.task)?;
         plans.push(Plan::new(workshop, "preset", sweep, &preset)?);
         if !sweep.recipe.is_empty() && workshop.size.pick(true, false) {
             let sets: Vec<String> = sweep.recipe.iter().map(|set| set.to_string()).collect();

@@ -1,6 +1,5 @@
 //! `failure`: a share of the agents goes silent, at the start or later.
 
-use control::Config;
 use control::config::tasks;
 
 use super::{Found, loss_name, mean_loss};
@@ -19,7 +18,7 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     let moments = workshop.size.pick(MOMENTS.to_vec(), vec![0.0]);
     let mut points = Vec::new();
     for task in tasks() {
-        let config = Config::preset(task.name)?;
+        let config = workshop.preset(task.name)?;
         for moment in &moments {
             for share in &shares {
                 let point = Point::new(&config, workshop.size.pick(50, 1));

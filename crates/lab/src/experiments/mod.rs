@@ -91,6 +91,16 @@ impl Experiment {
 }
 
 impl Workshop<'_> {
+    /// The preset of a task. Where it has to be quick and nobody has trained it yet, it is trained for a moment only.
+    fn preset(&self, task: &str) -> Result<Config, LabError> {
+        let config = Config::preset(task)?;
+        if self.size == Size::Full || self.is_trained(&config) {
+            Ok(config)
+        } else {
+            self.training(task, &[])
+        }
+    }
+
     /// fkpp1d with some settings changed, for ablations: trained for fewer updates than the preset, all alike.
     fn ablation(&self, sets: &[String]) -> Result<Config, LabError> {
         self.training("fkpp1d", &[vec![set("train.updates", ABLATION_UPDATES)], sets.to_vec()].concat())

@@ -1,7 +1,5 @@
 //! `physics`: the same policies under other coefficients than they were trained with.
 
-use control::Config;
-
 use super::{Found, mean_loss, set};
 use crate::numbers::number;
 use crate::results::{Chart, Curve, Table};
@@ -13,8 +11,8 @@ const TURBULENCE_NU: [f64; 4] = [2e-4, 3e-4, 4e-4, 5e-4];
 const TURBULENCE_AGENTS: [usize; 4] = [64, 100, 144, 225];
 
 pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
-    let fkpp = Config::preset("fkpp1d")?;
-    let turbulence = Config::preset("turb2d")?;
+    let fkpp = workshop.preset("fkpp1d")?;
+    let turbulence = workshop.preset("turb2d")?;
     let count = workshop.size.pick(usize::MAX, 2);
     let (agents, viscosities) = (&TURBULENCE_AGENTS[..count.min(4)], &TURBULENCE_NU[..count.min(4)]);
     let fkpp_cases = workshop.size.pick(100, 2);

@@ -4,7 +4,6 @@ use super::{Found, set};
 use crate::numbers::number;
 use crate::results::{Chart, Curve, Table};
 use crate::workshop::{LabError, Point, Workshop};
-use control::Config;
 
 /// Length, grid points, agents, and cases of the training pool.
 const SCALES: [(f64, usize, usize, usize); 3] =
@@ -29,7 +28,7 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
         sets.extend(workshop.size.pick(None, Some("time.steps=20".to_string())));
         points.push(Point::new(&workshop.training("ks1d", &sets)?, cases));
     }
-    let preset = Config::preset("ks1d")?;
+    let preset = workshop.preset("ks1d")?;
     for copies in &COPIES[..workshop.size.pick(4, 2)] {
         let n = preset.grid.n * copies;
         let sets = [

@@ -1,6 +1,5 @@
 //! `table`: the policy of every preset beside no control and beside the published numbers.
 
-use control::Config;
 use control::config::tasks;
 use learn::evaluate::Spread;
 
@@ -25,9 +24,9 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     let mut points = Vec::new();
     for task in tasks() {
         for seed in &seeds {
-            let config = match workshop.size.pick(true, *seed == 0) {
-                true => Config::resolve(task.name, None, &[set("train.seed", seed)])?,
-                false => workshop.training(task.name, &[set("train.seed", seed)])?,
+            let config = match seed {
+                0 => workshop.preset(task.name)?,
+                seed => workshop.training(task.name, &[set("train.seed", seed)])?,
             };
             let sample = workshop.size.pick(cases(task.name), Sample::HeldOut(2));
             points.push(Point { cases: sample, ..Point::new(&config, 0).beside_uncontrolled() });

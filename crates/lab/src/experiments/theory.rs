@@ -3,7 +3,7 @@
 use adjoint::Threads;
 use control::policy::initial_params;
 use control::random::{Purpose, stream};
-use control::{Cases, Config, Pool};
+use control::{Cases, Pool};
 use learn::mean_field::{MeanField, Placement};
 use learn::slope::log_log;
 
@@ -23,7 +23,7 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     let sampling = set("observe.sampling", "linear");
     let steps = workshop.size.pick(None, Some("time.steps=5".to_string()));
     let sets: Vec<String> = [sampling].into_iter().chain(steps).collect();
-    let trained = workshop.policy(&Config::preset("heat1d")?)?.policy;
+    let trained = workshop.policy(&workshop.preset("heat1d")?)?.policy;
     let fresh = initial_params(&trained.config, &mut stream(0, Purpose::Parameters, 0));
     let single = trained.params.iter().map(|&p| f64::from(p)).collect();
     let config = trained.config.with_sets(&sets)?;

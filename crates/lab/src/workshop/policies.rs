@@ -47,7 +47,7 @@ impl Workshop<'_> {
     }
 
     /// Whether asking for the policy means training it.
-    pub(super) fn is_trained(&self, config: &Config) -> bool {
+    pub(crate) fn is_trained(&self, config: &Config) -> bool {
         let shipped = self.shipped.join(format!("{}.safetensors", config.task));
         let name = format!("{}-{}-{}", config.task, config.train.seed, fingerprint(&config.to_toml()));
         self.folder.join(name).join(POLICY).exists()
