@@ -173,7 +173,7 @@ pub struct Sweep {
     pub policy: PathBuf,
     /// Where to measure: multiples of what was trained with (agents, physics, grid), shares (failure), standard deviations of the
     /// sensors, that of the actuators being twice as much (noise).
-    #[arg(long, value_delimiter = ',', value_name = "X,Y,...")]
+    #[arg(long, value_delimiter = ',', value_name = "X,Y,...", allow_negative_numbers = true)]
     pub values: Option<Vec<f64>>,
     /// Held-out cases per value.
     #[arg(long, value_name = "N", default_value = "50", value_parser = at_least_one)]

@@ -157,6 +157,7 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
         "Where the loss is at most 250 % of that with as many agents as in training.",
         &[
             "task",
+            "policy",
             "trained with",
             "stable",
             "times trained",
@@ -171,6 +172,7 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
         &[
             "task",
             "when",
+            "policy",
             "trained with",
             "M",
             "M / trained",

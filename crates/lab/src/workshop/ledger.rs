@@ -50,7 +50,7 @@ impl Workshop<'_> {
         let other = (elapsed - ledger.trainings_now - ledger.rollouts_now).max(0.0);
         Cost {
             trainings: ledger.trainings.len(),
-            training_seconds: ledger.trainings.values().sum(),
+            training_seconds: ledger.trainings.values().fold(0.0, |sum, seconds| sum + seconds),
             measuring_seconds: ledger.rollouts + other,
             threads: self.threads,
         }
