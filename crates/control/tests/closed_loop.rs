@@ -28,8 +28,15 @@ const TASKS: [&str; 3] = ["fkpp1d", "heat1d", "ks1d"];
 const NOISE: Disturbance = Disturbance { seed: 1, during: control::disturbance::During::Training, first: 0 };
 
 /// Every option that adds an input to the loop.
-const DISTURBED: [&str; 4] =
-    ["noise.sensor=0.05", "noise.actuator=0.1", "failure.share=0.3", "failure.step=4"];
+const DISTURBED: [&str; 7] = [
+    "noise.sensor=0.05",
+    "noise.actuator=0.1",
+    "failure.share=0.3",
+    "failure.step=4",
+    "train.crowd=[0.5, 4]",
+    "train.scatter=0.5",
+    "train.balance=true",
+];
 
 #[test]
 fn strategies_and_threads_do_not_change_a_bit() {
@@ -174,4 +181,71 @@ fn a_controller_decides_what_the_closed_loop_does() {
             assert!(decided.v.is_none_or(|v| close(v, &record("v", t + 1))), "{task}");
         }
     }
+}
+
+#[test]
+fn balanced_cases_count_as_the_inverse_of_their_errors() {
+    // errors alone, so that nothing else is in the gradient
+    let sets = ["loss.effort_u=0", "loss.effort_v=0", "loss.bound=0", "loss.coll=0", "loss.accel=0"];
+    let plain = config("fkpp1d", &sets);
+    let (cases, params) = (cases(&plain, 2), params(&plain));
+    let threads = Threads::new(1);
+    let of = |config: &Config, which: &[usize]| {
+        let closed_loop = ClosedLoop::<f64>::new(config, 2);
+        let mut batch = closed_loop.batch(&cases, which, NOISE);
+        closed_loop.balance(&params, &mut batch, &threads);
+        closed_loop.gradient(&params, &batch, &threads, Strategy::Recompute)
+    };
+    let (first, second) = (of(&plain, &[0]), of(&plain, &[1]));
+    let least = first.loss.min(second.loss);
+    let balanced = of(&plain.with_sets(&["train.balance=true".to_string()]).unwrap(), &[0, 1]);
+    assert!((balanced.loss - least).abs() < 1e-12 * least, "{} and {least}", balanced.loss);
+    for ((both, first_g), second_g) in balanced.params.iter().zip(&first.params).zip(&second.params) {
+        let expected = 0.5 * (least / first.loss * first_g + least / second.loss * second_g);
+        assert!((both - expected).abs() <= 1e-10 * (1.0 + expected.abs()), "{both} and {expected}");
+    }
+}
+
+#[test]
+fn a_crowd_acts_like_agents_of_that_strength() {
+    let crowded = config("heat1d", &["train.crowd=[3, 3]"]);
+    let plain = config("heat1d", &[]);
+    let (cases, params) = (cases(&plain, 1), params(&plain));
+    let threads = Threads::new(1);
+    let after_a_step = |config: &Config, during: Disturbance| {
+        let closed_loop = ClosedLoop::<f64>::new(config, 1);
+        let batch = closed_loop.batch(&cases, &[0], during);
+        let ran = closed_loop.forward(&params, &batch, &threads);
+        ran.record("z").unwrap()[..config.points()].to_vec()
+    };
+    let strong = |factor: f64| {
+        let sets = [format!("actuation.u_max={}", 40.0 * factor)];
+        after_a_step(&plain.with_sets(&sets).unwrap(), NOISE)
+    };
+    // intensities are u_max tanh(.): three times the bound is three times the strength
+    let apart = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    let evaluation = Disturbance::evaluation(0, 0);
+    assert!(apart(&after_a_step(&crowded, NOISE), &strong(3.0)) < 1e-12);
+    assert_eq!(after_a_step(&crowded, evaluation), strong(1.0));
+    assert!(apart(&strong(3.0), &strong(1.0)) > 1e-4);
+}
+
+#[test]
+fn bounded_derivatives_are_exact_until_the_bound_is_met() {
+    let sets = |limit: f64| config("ks1d", &[&format!("train.step_clip={limit:?}")]);
+    let gradient = |limit: f64| {
+        let config = sets(limit);
+        let (cases, params) = (cases(&config, 2), params(&config));
+        let closed_loop = ClosedLoop::<f64>::new(&config, 2);
+        let batch = closed_loop.batch(&cases, &[0, 1], Disturbance::evaluation(0, 0));
+        let gradient = closed_loop.gradient(&params, &batch, &Threads::new(1), Strategy::Recompute);
+        closed_loop.input_gradient(&gradient, "z").unwrap()
+    };
+    let exact = gradient(0.0);
+    assert_eq!(gradient(1e9), exact);
+    let largest = |values: &[f64]| values.iter().map(|g| g.abs()).fold(0.0, f64::max);
+    // per case: the mean over a batch of two halves it
+    let limit = largest(&exact);
+    let bounded = gradient(limit);
+    assert!(largest(&bounded) <= 0.5 * limit && largest(&bounded) > 0.0);
 }

@@ -88,7 +88,7 @@ fn watching_without_a_loss_shows_the_same() {
         let config = config(task, &[]);
         let (cases, params) = (cases(&config, 2), params(&config));
         let run = |closed_loop: ClosedLoop<f64>| {
-            let batch = closed_loop.batch(&cases, &[0, 1], NOISE);
+            let batch = closed_loop.batch(&cases, &[0, 1], Disturbance::evaluation(1, 0));
             let ran = closed_loop.forward(&params, &batch, &Threads::new(1));
             (ran.record("z").unwrap().to_vec(), ran.record("xi").unwrap().to_vec())
         };

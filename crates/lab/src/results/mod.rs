@@ -1,6 +1,6 @@
 //! What an experiment found: tables, charts and findings, as one file that everything else is made from.
 //!
-//! `NAME.json` is the truth. Markdown, CSV and figures are drawn from it ([`markdown`], [`draw`]), so that a page of results can be
+//! `NAME.json` is the truth. Markdown, CSV and figures are drawn from it (`markdown`, `draw`), so that a page of results can be
 //! made again from committed files without measuring anything. A results file holds no date and no path.
 
 mod chart;
