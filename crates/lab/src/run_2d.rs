@@ -51,8 +51,6 @@ pub struct Run2d {
     pub kind: FieldKind,
     /// Name of the field on a colour bar, such as "z".
     pub field: String,
-    /// Name of the error on an axis, such as "mean (z − z*)²".
-    pub metric: String,
     /// Times of the states, `[T + 1]`.
     pub times: Vec<f64>,
     /// The field without agents, `[T + 1][nx][ny]`.
@@ -67,10 +65,6 @@ pub struct Run2d {
     pub u: Option<Vec<Vec<f64>>>,
     /// What agents may not enter.
     pub obstacles: Vec<Disc>,
-    /// The metric without agents, `[T + 1]`.
-    pub error_uncontrolled: Vec<f64>,
-    /// The metric with the policy, `[T + 1]`.
-    pub error_controlled: Vec<f64>,
 }
 
 /// Positions of agents from their record of one step, `[2][agents]`.
@@ -91,11 +85,7 @@ impl Run2d {
         let [x, y]: [_; 2] =
             config.axes().try_into().map_err(|_| NotInThePlane { task: config.task.clone() })?;
         let (equation, agents) = (config.equation(), config.agents);
-        let (field, metric) = match equation {
-            Equation::Vorticity => ("w", "mean w²"),
-            _ if !equation.tracks() => ("z", "mean z²"),
-            _ => ("z", "mean (z − z*)²"),
-        };
+        let field = if equation == Equation::Vorticity { "w" } else { "z" };
         let states = |control: Control| {
             evaluated.field(control, case).chunks_exact(cases.n).map(<[f64]>::to_vec).collect::<Vec<_>>()
         };
@@ -105,7 +95,6 @@ impl Run2d {
             periodic: x.periodic(),
             kind: if equation == Equation::Density { FieldKind::Density } else { FieldKind::Signed },
             field: field.into(),
-            metric: metric.into(),
             times: evaluated.times(),
             uncontrolled: states(Control::Off),
             controlled: states(Control::On),
@@ -113,8 +102,6 @@ impl Run2d {
             positions: evaluated.agents(case).chunks_exact(2 * agents).map(positions).collect(),
             u: evaluated.actions("u", case).map(|u| u.chunks_exact(agents).map(<[f64]>::to_vec).collect()),
             obstacles: Discs::of(config).map_or_else(Vec::new, |discs| discs_of(&discs)),
-            error_uncontrolled: evaluated.error(Control::Off, case),
-            error_controlled: evaluated.error(Control::On, case),
         })
     }
 
@@ -141,8 +128,6 @@ impl Run2d {
             ("fields without control", self.uncontrolled.len(), states),
             ("fields with control", self.controlled.len(), states),
             ("positions", self.positions.len(), states),
-            ("errors without control", self.error_uncontrolled.len(), states),
-            ("errors with control", self.error_controlled.len(), states),
             ("intensities", self.u.as_ref().map_or(states - 1, Vec::len), states - 1),
         ];
         for (what, count, expected) in counts {
@@ -167,7 +152,6 @@ mod tests {
             periodic,
             kind: FieldKind::Signed,
             field: "z".into(),
-            metric: "mean z²".into(),
             times: vec![0.0, 0.5],
             uncontrolled: vec![vec![0.0]; 2],
             controlled: vec![vec![0.0]; 2],
@@ -175,8 +159,6 @@ mod tests {
             positions: vec![vec![[0.1, 0.1], [0.5, 0.5]], vec![[0.1, 1.9], [0.8, 0.9]]],
             u: Some(vec![vec![-3.0, 1.0]]),
             obstacles: vec![],
-            error_uncontrolled: vec![0.0; 2],
-            error_controlled: vec![0.0; 2],
         }
     }
 

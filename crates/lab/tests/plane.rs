@@ -29,15 +29,12 @@ fn heat() -> Run2d {
         periodic: false,
         kind: FieldKind::Signed,
         field: "z".into(),
-        metric: "mean (z − z*)²".into(),
         uncontrolled: times.iter().map(|t| start.iter().map(|z| z * (-3.0 * t).exp()).collect()).collect(),
         controlled: (0..=STEPS).map(|step| mix(step as f64 / STEPS as f64)).collect(),
         target: Some(target),
         positions: (0..=STEPS).map(|step| (0..9).map(|i| agent(i, step)).collect()).collect(),
         u: Some((0..STEPS).map(|step| (0..9).map(|i| ((i + step) as f64).sin()).collect()).collect()),
         obstacles: vec![Disc { centre: [0.15, 0.5], radius: 0.08, margin: 0.04 }],
-        error_uncontrolled: times.iter().map(|t| 0.3 + t).collect(),
-        error_controlled: times.iter().map(|t| 0.3 * (-20.0 * t).exp()).collect(),
         times,
     }
 }
@@ -53,7 +50,6 @@ fn density() -> Run2d {
         periodic: false,
         kind: FieldKind::Density,
         field: "ρ".into(),
-        metric: "mean (ρ − ρ*)²".into(),
         times: vec![0.0, 1.0, 2.0],
         uncontrolled: vec![corner.clone(); states],
         controlled: vec![corner; states],
@@ -61,8 +57,6 @@ fn density() -> Run2d {
         positions: vec![vec![]; states],
         u: None,
         obstacles: vec![],
-        error_uncontrolled: vec![1.0; states],
-        error_controlled: vec![1.0; states],
     }
 }
 
@@ -134,7 +128,6 @@ fn a_field_that_is_not_a_number_is_grey() {
     run.uncontrolled[STEPS][7] = f64::INFINITY;
     run.positions[STEPS][0] = [f64::NAN; 2];
     run.u.as_mut().unwrap()[STEPS - 1][1] = f64::NAN;
-    run.error_controlled[STEPS] = f64::NAN;
     let grey =
         |run: &Run2d| decoded(&snapshots_2d(run), 1.0).2.iter().filter(|&&pixel| pixel == [0xb0; 3]).count();
     assert!(grey(&run) > 3000, "{} grey pixels", grey(&run));
