@@ -23,6 +23,8 @@ import sys
 SHARED = ("ks2d", "turb2d")
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
+# the work of the peer: without the rollout that balances cases
+PLAIN = ["--set", "train.balance=false", "--set", "train.crowd=[1, 1]"]
 
 def measure(command, folder):
     result = subprocess.run(command, cwd=folder, capture_output=True, text=True)
@@ -51,7 +53,7 @@ def main():
         ours, peers = {name: [] for name in variants}, []
         for _ in range(args.rounds):
             for name, sets in variants.items():
-                own = measure([ROOT / "target/release/cinoc", "bench", task, "--json", "--threads", str(threads),
+                own = measure([ROOT / "target/release/cinoc", "bench", task, "--json", "--threads", str(threads), *PLAIN,
                                "--repeat", str(args.repeat), *sets], ROOT)
                 ours[name].append(own)
             peers.append(measure([args.python, "bench2d.py" if plane else "bench1d.py", "--task", task, "--batch", str(own["batch"]),
