@@ -6,6 +6,9 @@ use super::{Range, Ticks, linear};
 /// More decades than this leave no room for ticks in between.
 const MOST_DECADES_WITH_MINOR: i32 = 9;
 
+/// Values up to here, from 1 on, are written out.
+const PLAIN_BELOW: f64 = 1e5;
+
 /// About `most` ticks inside `range`, which is positive.
 pub(super) fn ticks(range: Range, most: usize) -> Ticks {
     let inside = |value: f64| (range.low..=range.high).contains(&value);
@@ -15,7 +18,12 @@ pub(super) fn ticks(range: Range, most: usize) -> Ticks {
             .flat_map(move |exponent| mantissas.iter().map(move |&mantissa| (mantissa, exponent)))
             .filter(move |&(mantissa, exponent)| inside(value(mantissa, exponent)))
     };
-    let labelled = |(mantissa, exponent)| (value(mantissa, exponent), label(mantissa, exponent));
+    // counts read better as such than as powers
+    let plain = range.low > 0.1 && range.high < PLAIN_BELOW && range.high > 10.0;
+    let labelled = |(mantissa, exponent)| {
+        let value = value(mantissa, exponent);
+        (value, if plain { value.to_string() } else { label(mantissa, exponent) })
+    };
     let minor = || multiples(&[2, 3, 4, 5, 6, 7, 8, 9]).map(|(m, e)| value(m, e)).collect();
 
     let decades = multiples(&[1]).count();
@@ -64,6 +72,8 @@ mod tests {
     fn decades_one_two_five_and_linear() {
         assert_eq!(labels(1e-3, 1.0, 6), ["10⁻³", "10⁻²", "10⁻¹", "10⁰"]);
         assert_eq!(labels(0.8e-6, 1.0, 4), ["10⁻⁶", "10⁻⁴", "10⁻²", "10⁰"]);
+        assert_eq!(labels(4.0, 2000.0, 6), ["10", "100", "1000"]);
+        assert_eq!(labels(15.0, 70.0, 6), ["20", "50"]);
         assert_eq!(labels(0.15, 0.9, 6), ["2×10⁻¹", "5×10⁻¹"]);
         assert_eq!(labels(0.11, 9.0, 3), ["3×10⁻¹", "10⁰", "3×10⁰"]);
         assert_eq!(labels(1.1, 1.3, 5), ["1.10", "1.15", "1.20", "1.25", "1.30"]);

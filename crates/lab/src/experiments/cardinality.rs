@@ -64,9 +64,10 @@ const SWEEPS: [Sweep; 7] = [
         recipe: &[
             "agents=30",
             "policy.head_scale=0.1",
-            "train.crowd=[0.5, 4.5]",
+            "train.crowd=[0.5, 4.2]",
+            "train.swarms=[50, 100]",
             "train.step_clip=0.1",
-            "train.balance=true",
+            "train.updates=1000",
         ],
         reference: 30,
         stable: [15, 120],
