@@ -13,6 +13,9 @@ use crate::workshop::{LabError, Measured, Point, Workshop};
 /// Loss that is still called stable, relative to that of the reference.
 const STABLE: f64 = 2.5;
 
+/// How many times the agents in training a policy is looked at that is not trained for many sizes.
+const SHARP: usize = 16;
+
 /// What is measured of a task, and what the paper says about it.
 struct Sweep {
     task: &'static str,
@@ -84,7 +87,7 @@ const SWEEPS: [Sweep; 7] = [
             "train.crowd=[1, 24]",
             "train.step_clip=1",
             "train.balance=true",
-            "train.updates=200",
+            "train.updates=150",
         ],
         reference: 16,
         stable: [16, 256],
@@ -111,6 +114,7 @@ const SWEEPS: [Sweep; 7] = [
             "train.crowd=[1, 4]",
             "train.step_clip=5",
             "train.balance=true",
+            "train.updates=120",
         ],
         reference: 196,
         stable: [144, 256],
@@ -280,7 +284,10 @@ impl<'a> Plan<'a> {
         config: &Config,
     ) -> Result<Plan<'a>, LabError> {
         let trained = config.agents;
+        // a preset that is not meant for many sizes is not looked at far beyond its own
+        let most = if name == "preset" && !sweep.recipe.is_empty() { SHARP * trained } else { usize::MAX };
         let agents = workshop.size.pick(sweep.agents.to_vec(), vec![trained, 2 * trained]);
+        let agents: Vec<usize> = agents.into_iter().filter(|agents| *agents <= most).collect();
         let point = |agents: &usize| Point::new(config, workshop.size.pick(sweep.cases, 1)).agents(*agents);
         Ok(Plan { name, sweep, trained, points: agents.iter().map(point).collect::<Result<_, _>>()? })
     }
