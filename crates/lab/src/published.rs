@@ -95,3 +95,8 @@ pub fn published(task: &str) -> Option<Published> {
         _ => None,
     }
 }
+
+/// The mean of a published "mean ± spread".
+pub fn leading(text: &str) -> Option<f64> {
+    text.split(' ').next()?.parse().ok()
+}

@@ -5,7 +5,7 @@ use learn::evaluate::Spread;
 
 use super::{Found, loss, loss_name, set};
 use crate::numbers::{number, two_std};
-use crate::published::published;
+use crate::published::{leading, published};
 use crate::results::Table;
 use crate::workshop::{LabError, Measured, Point, Sample, Workshop};
 
@@ -125,9 +125,4 @@ fn found(seeds: &[u64], points: &[Point], measured: &[Measured]) -> Found {
         tables: vec![table, more],
         charts: Vec::new(),
     }
-}
-
-/// The mean of a published "mean ± spread".
-fn leading(text: &str) -> Option<f64> {
-    text.split(' ').next()?.parse().ok()
 }
