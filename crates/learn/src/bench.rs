@@ -13,7 +13,7 @@ use crate::train::{cast, chunk, strategy};
 
 /// Most decisions timed for the percentiles, least of them, and seconds after which no more are begun.
 const DECISIONS: usize = 2000;
-const FEWEST_DECISIONS: usize = 50;
+const FEWEST_DECISIONS: usize = 5;
 const DECISION_SECONDS: f64 = 3.0;
 
 /// Timings; the JSON is a stable interface.
