@@ -9,7 +9,7 @@ use adjoint::Threads;
 use control::data::Progress;
 use control::{Cases, Config, Pool};
 
-use crate::files::Tensors;
+use crate::files::{Tensors, fnv1a};
 
 /// Changes whenever cases of the same config would come out differently.
 const VERSION: u32 = 1;
@@ -33,7 +33,8 @@ pub fn cached(
     progress: Progress<'_>,
 ) -> Cases {
     let key = key(config, seed, pool, count);
-    let path = folder.map(|folder| folder.join(format!("{}-{:016x}.safetensors", config.task, fnv1a(&key))));
+    let path = folder
+        .map(|folder| folder.join(format!("{}-{:016x}.safetensors", config.task, fnv1a(key.as_bytes()))));
     if let Some(cases) = path.as_deref().and_then(|path| read(path, &key, config.points())) {
         return cases;
     }
@@ -55,11 +56,6 @@ fn key(config: &Config, seed: u64, pool: Pool, count: usize) -> String {
         "version {VERSION} {task} {grid:?} dt {:e} {physics:?} {data:?} {pool:?} seed {seed}",
         config.time.dt
     )
-}
-
-fn fnv1a(text: &str) -> u64 {
-    text.bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 fn read(path: &Path, key: &str, n: usize) -> Option<Cases> {

@@ -19,7 +19,7 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 
 use control::config::ConfigError;
-use learn::files::FileError;
+use learn::files::{FileError, fnv1a};
 use learn::policy_file::PolicyError;
 use learn::run::RunError;
 use thiserror::Error;
@@ -132,8 +132,5 @@ impl<'a> Workshop<'a> {
 
 /// A short name of something long, the same on every machine.
 fn fingerprint(text: &str) -> String {
-    let hash = text
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
-    format!("{hash:016x}")
+    format!("{:016x}", fnv1a(text.as_bytes()))
 }

@@ -25,15 +25,10 @@ pub struct Trained {
 impl Workshop<'_> {
     /// The policy that training with this config gives.
     pub fn policy(&self, config: &Config) -> Result<Trained, LabError> {
-        let shipped = self.shipped.join(format!("{}.safetensors", config.task));
-        if shipped.exists() {
-            let policy = PolicyFile::read(&shipped)?;
-            if policy.config == *config {
-                return Ok(Trained { policy, seconds: None });
-            }
+        if let Some(policy) = self.shipped(config) {
+            return Ok(Trained { policy, seconds: None });
         }
-        let seed = config.train.seed;
-        let name = format!("{}-{seed}-{}", config.task, fingerprint(&config.to_toml()));
+        let name = run_name(config);
         let folder = self.folder.join(&name);
         if !folder.join(POLICY).exists() {
             let start = Instant::now();
@@ -46,12 +41,15 @@ impl Workshop<'_> {
         Ok(Trained { policy, seconds: Some(seconds) })
     }
 
-    /// Whether asking for the policy means training it.
+    /// Whether nothing has to be trained for the policy.
     pub(crate) fn is_trained(&self, config: &Config) -> bool {
-        let shipped = self.shipped.join(format!("{}.safetensors", config.task));
-        let name = format!("{}-{}-{}", config.task, config.train.seed, fingerprint(&config.to_toml()));
-        self.folder.join(name).join(POLICY).exists()
-            || PolicyFile::read(&shipped).is_ok_and(|policy| policy.config == *config)
+        self.folder.join(run_name(config)).join(POLICY).exists() || self.shipped(config).is_some()
+    }
+
+    /// The shipped policy of the task, if it was trained with this config.
+    fn shipped(&self, config: &Config) -> Option<PolicyFile> {
+        let path = self.shipped.join(format!("{}.safetensors", config.task));
+        PolicyFile::read(&path).ok().filter(|policy| policy.config == *config)
     }
 
     fn train(&self, config: &Config, folder: &Path) -> Result<(), LabError> {
@@ -79,4 +77,9 @@ impl Workshop<'_> {
             Ended::Stopped(_) => Err(LabError::Stopped),
         }
     }
+}
+
+/// Name of a training's folder: the same config always has the same one.
+fn run_name(config: &Config) -> String {
+    format!("{}-{}-{}", config.task, config.train.seed, fingerprint(&config.to_toml()))
 }

@@ -9,5 +9,6 @@ mod tensors;
 mod damage_tests;
 
 pub use atomic::write_atomically;
+pub use bytes::fnv1a;
 pub use error::{FileError, TensorError};
 pub use tensors::{Data, Element, Tensor, Tensors};
