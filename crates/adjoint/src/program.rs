@@ -3,6 +3,10 @@
 //! Samples are cut into chunks of fixed size; threads take chunks; what chunks contribute to the parameters' gradient is
 //! added in the order of the chunks. Results therefore do not depend on the number of threads, to the last bit.
 
+mod session;
+
+pub use session::Session;
+
 use crate::plan::{Placed, Plan};
 use crate::primitive::{Io, Kernel};
 use crate::replay::{Kernels, Strategy, Worker};
@@ -36,6 +40,16 @@ impl Threads {
                 pool.install(|| (0..count).into_par_iter().with_max_len(1).map(f).collect())
             }
             _ => (0..count).map(f).collect(),
+        }
+    }
+
+    /// Does `f(0, first), f(1, second) ...` to all items.
+    pub fn for_each<X: Send>(&self, items: &mut [X], f: impl Fn(usize, &mut X) + Sync + Send) {
+        match &self.pool {
+            Some(pool) if items.len() > 1 => {
+                pool.install(|| items.par_iter_mut().with_max_len(1).enumerate().for_each(|(i, x)| f(i, x)));
+            }
+            _ => items.iter_mut().enumerate().for_each(|(i, x)| f(i, x)),
         }
     }
 }
@@ -248,18 +262,13 @@ impl<T: Real> Program<T> {
     }
 
     /// Samples of chunk `c`; lanes beyond the last sample repeat it.
-    fn members(&self, run: &Run<'_, T>, c: usize) -> Members {
+    fn members(&self, samples: usize, c: usize) -> Members {
         let start = c * self.chunk;
-        Members { start, real: self.chunk.min(run.samples - start), chunk: self.chunk }
+        Members { start, real: self.chunk.min(samples - start), chunk: self.chunk }
     }
 
     fn begin(&self, worker: &mut Worker<T>, run: &Run<'_, T>, members: Members) {
-        let mut rest = run.params;
-        for (placed, shape) in self.plan.params.iter().zip(&self.params) {
-            let (these, others) = rest.split_at(shape.size());
-            worker.values[placed.value].copy_from_slice(these);
-            rest = others;
-        }
+        self.load_params(worker, run.params);
         for (placed, data) in self.plan.fixed.iter().zip(&run.fixed) {
             members.pack(data, &mut worker.values[placed.value], 0, 1);
         }
@@ -267,6 +276,15 @@ impl<T: Real> Program<T> {
             members.pack(data, &mut worker.values[placed.value], 0, 1);
         }
         worker.setup(&self.plan, &self.kernels);
+    }
+
+    fn load_params(&self, worker: &mut Worker<T>, params: &[T]) {
+        let mut rest = params;
+        for (placed, shape) in self.plan.params.iter().zip(&self.params) {
+            let (these, others) = rest.split_at(shape.size());
+            worker.values[placed.value].copy_from_slice(these);
+            rest = others;
+        }
     }
 
     fn load_sequences(&self, worker: &mut Worker<T>, run: &Run<'_, T>, members: Members, t: usize) {
@@ -285,7 +303,7 @@ impl<T: Real> Program<T> {
     }
 
     fn forward_chunk(&self, worker: &mut Worker<T>, run: &Run<'_, T>, c: usize) -> Outcome<T> {
-        let members = self.members(run, c);
+        let members = self.members(run.samples, c);
         let mut terms = vec![vec![0.0; members.real]; self.plan.terms.len()];
         let room = |shape: &Shape, steps: usize| vec![T::default(); members.real * steps * shape.size()];
         let mut records: Vec<_> = self.records.iter().map(|shape| room(shape, run.steps)).collect();
@@ -314,7 +332,7 @@ impl<T: Real> Program<T> {
         strategy: Strategy,
     ) -> Gradient<T> {
         let (plan, kernels) = (&self.plan, &self.kernels);
-        let members = self.members(run, c);
+        let members = self.members(run.samples, c);
         let mut terms = vec![vec![0.0; members.real]; plan.terms.len()];
         worker.reserve(plan, run.steps, strategy);
         self.begin(worker, run, members);
@@ -422,49 +440,5 @@ impl Members {
                 *x = from[i * self.chunk + lane];
             }
         }
-    }
-}
-
-/// A program driven step by step for one sample, as a controller in the field does: parameters and fixed inputs once,
-/// then sequences in, records out.
-pub struct Session<'p, T: Real> {
-    program: &'p Program<T>,
-    worker: Worker<T>,
-}
-
-impl<'p, T: Real> Session<'p, T> {
-    /// Prepares a program compiled for chunks of one sample.
-    pub fn new(program: &'p Program<T>, params: &[T], fixed: &[&[T]], states: &[&[T]]) -> Session<'p, T> {
-        assert_eq!(program.chunk, 1, "a session runs one sample");
-        let run = Run {
-            samples: 1,
-            steps: 0,
-            params,
-            fixed: fixed.to_vec(),
-            states: states.to_vec(),
-            sequences: program.sequences.iter().map(|_| &[][..]).collect(),
-            weights: vec![Vec::new(); program.plan.terms.len()],
-            carry_limit: None,
-        };
-        program.check(&run);
-        let mut worker = program.worker();
-        program.begin(&mut worker, &run, program.members(&run, 0));
-        Session { program, worker }
-    }
-
-    /// One step.
-    pub fn step(&mut self, sequences: &[&[T]]) {
-        for (placed, data) in self.program.plan.sequences.iter().zip(sequences) {
-            self.worker.values[placed.value].copy_from_slice(data);
-        }
-        self.worker.step(&self.program.plan, &self.program.kernels);
-        if !self.program.states.is_empty() {
-            self.worker.carry_on(&self.program.plan);
-        }
-    }
-
-    /// A record of the last step.
-    pub fn record(&self, index: usize) -> &[T] {
-        &self.worker.values[self.program.plan.records[index]]
     }
 }

@@ -27,7 +27,7 @@ use crate::config::{Config, Equation};
 use crate::objective::{self, Step, Weights};
 use crate::obstacles::Discs;
 use crate::physics;
-use crate::policy::{Action, Policy, Sight};
+use crate::policy::{self, Action, Policy, Sight};
 use adjoint::{Trace, Tracer, Var};
 use pde::Dynamics;
 
@@ -37,10 +37,33 @@ use pde::Dynamics;
 /// # Panics
 /// If the equation has another grid or time step than the config, the weights are not one per agent, or they come with the term `coll`.
 pub fn trace(config: &Config, dynamics: &dyn Dynamics, terms: bool, weights: Option<&[f64]>) -> Trace {
+    traced(config, dynamics, terms, weights, Decides::Policy)
+}
+
+/// Traces one control step of a task whose actions are given, `action` (`[actions][agents]`, in units of their bounds), a sequence: the
+/// environment of a learner that does not look into the physics, or of a planner that does.
+pub fn driven_trace(config: &Config) -> Trace {
+    traced(config, physics::dynamics(config).as_ref(), true, None, Decides::Caller)
+}
+
+/// Who decides what the agents do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Decides {
+    Policy,
+    Caller,
+}
+
+fn traced(
+    config: &Config,
+    dynamics: &dyn Dynamics,
+    terms: bool,
+    weights: Option<&[f64]>,
+    decides: Decides,
+) -> Trace {
     assert_eq!(dynamics.grid(), physics::grid(config), "the equation's grid and the config's");
     assert_eq!(dynamics.dt(), config.time.dt, "the equation's time step and time.dt");
     let tracer = Tracer::new();
-    control_step(&tracer, config, dynamics, terms, weights);
+    control_step(&tracer, config, dynamics, terms, weights, decides);
     tracer.finish()
 }
 
@@ -63,9 +86,10 @@ fn control_step(
     dynamics: &dyn Dynamics,
     terms: bool,
     weights: Option<&[f64]>,
+    decides: Decides,
 ) {
     let ((rows, cols), dims, agents) = (config.shape(), config.equation().dims(), config.agents);
-    let policy = Policy::declare(tracer, config);
+    let policy = (decides == Decides::Policy).then(|| Policy::declare(tracer, config));
 
     let (z, target) = (tracer.state("z", rows, cols), tracer.fixed("target", rows, cols));
     let xi =
@@ -76,8 +100,12 @@ fn control_step(
     let weights = weights
         .map(|each| Weights { each: tracer.constant(1, agents, each.to_vec()), total: each.iter().sum() });
 
-    let seen = with_noise(z, "sensor_noise", config.noise.sensor);
-    let decided = policy.act(Sight { z: seen, target, xi });
+    let decided = match policy {
+        Some(policy) => {
+            policy.act(Sight { z: with_noise(z, "sensor_noise", config.noise.sensor), target, xi })
+        }
+        None => policy::scaled(config, tracer.sequence("action", policy::actions(config), agents)),
+    };
     let (action, applied) = disturbed(tracer, config, decided);
     let applied = weights.map_or(applied, |weights| applied.map(|value| weights.each * value));
 

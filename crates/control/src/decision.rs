@@ -5,8 +5,9 @@
 
 use crate::actuation::Actuation;
 use crate::config::Config;
-use crate::policy::{Policy, Sight};
-use adjoint::{Program, Real, Session, Trace, Tracer};
+use crate::policy::{self, Policy, Sight};
+use adjoint::{Program, Real, Session, Threads, Trace, Tracer};
+use std::sync::Arc;
 
 /// Traces a decision: sequences `z` and `xi`, fixed `target`, records `u`, where agents have intensities, and `v`, where they move.
 pub fn trace(config: &Config) -> Trace {
@@ -23,11 +24,14 @@ pub fn trace(config: &Config) -> Trace {
 pub fn inspection_trace(config: &Config) -> Trace {
     let tracer = Tracer::new();
     let sight = sight(&tracer, config);
-    let policy = Policy::declare(&tracer, config);
-    tracer.record("observation", policy.observation(sight));
-    tracer.record("features", policy.features(sight));
-    tracer.record("raw", policy.raw(sight));
-    let forcing = Actuation::new(config).forcing(sight.xi, policy.act(sight));
+    let (raw, action) = {
+        let policy = Policy::declare(&tracer, config);
+        (policy.raw(sight), policy.act(sight))
+    };
+    tracer.record("observation", policy::observation(config, sight));
+    tracer.record("features", policy::features(config, sight));
+    tracer.record("raw", raw);
+    let forcing = Actuation::new(config).forcing(sight.xi, action);
     tracer.record(
         "forcing",
         match config.physics.drift {
@@ -52,7 +56,7 @@ fn sight<'t>(tracer: &'t Tracer, config: &Config) -> Sight<'t> {
 
 /// A policy ready to be given parameters.
 pub struct Decision<T: Real> {
-    program: Program<T>,
+    program: Arc<Program<T>>,
     records: Records,
 }
 
@@ -68,18 +72,23 @@ impl<T: Real> Decision<T> {
     pub fn new(config: &Config) -> Decision<T> {
         let trace = trace(config);
         let place = |name| trace.records().position(|(known, _)| known == name);
-        Decision { records: Records { u: place("u"), v: place("v") }, program: Program::new(&trace, 1) }
+        Decision {
+            records: Records { u: place("u"), v: place("v") },
+            program: Arc::new(Program::new(&trace, 1)),
+        }
     }
 
     /// A controller with these parameters, towards this target. What depends on them only is worked out here.
-    pub fn controller(&self, params: &[T], target: &[T]) -> Controller<'_, T> {
-        Controller { session: Session::new(&self.program, params, &[target], &[]), records: self.records }
+    pub fn controller(&self, params: &[T], target: &[T]) -> Controller<T> {
+        let session = Session::new(self.program.clone(), 1, params, &[target], &[]);
+        Controller { session, threads: Threads::new(1), records: self.records }
     }
 }
 
 /// A policy at work: a field and positions in, actions out.
-pub struct Controller<'p, T: Real> {
-    session: Session<'p, T>,
+pub struct Controller<T: Real> {
+    session: Session<T>,
+    threads: Threads,
     records: Records,
 }
 
@@ -92,11 +101,11 @@ pub struct Decided<'a, T> {
     pub v: Option<&'a [T]>,
 }
 
-impl<T: Real> Controller<'_, T> {
+impl<T: Real> Controller<T> {
     /// Actions for the field `z` and agents at `xi` (all first coordinates, then all second ones).
     pub fn decide(&mut self, z: &[T], xi: &[T]) -> Decided<'_, T> {
-        self.session.step(&[z, xi]);
-        let record = |place: Option<usize>| place.map(|place| self.session.record(place));
+        self.session.step(&[z, xi], &self.threads);
+        let record = |place: Option<usize>| place.map(|place| self.session.only_record(place));
         Decided { u: record(self.records.u), v: record(self.records.v) }
     }
 }

@@ -126,6 +126,8 @@ pub(super) fn allowed(key: &str) -> Option<&'static [&'static str]> {
         "physics.transport" => &["advective", "conservative"],
         "obstacles.layout" => &["sides", "diagonal"],
         "obstacles.filter" => &["none", "project"],
+        "method.network" => &["central", "convolutional", "local", "operator"],
+        "method.off_policy.critic" => &["joint", "independent"],
         "train.schedule" => &["exponential", "cosine"],
         _ => return None,
     })

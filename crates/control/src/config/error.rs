@@ -15,6 +15,14 @@ pub enum ConfigError {
         /// All names, separated by commas.
         known: String,
     },
+    /// No method of that name.
+    #[error("unknown method {method:?}; methods: {known}")]
+    UnknownMethod {
+        /// What was asked for.
+        method: String,
+        /// All names, separated by commas.
+        known: String,
+    },
     /// The text is not TOML.
     #[error("line {line}, column {column}: not valid TOML: {message}")]
     Syntax {

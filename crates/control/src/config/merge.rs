@@ -56,6 +56,11 @@ pub(super) fn task_of(table: &Table) -> Result<&str, ConfigError> {
     }
 }
 
+/// The method a complete config names, if it names one.
+pub(super) fn method_of(table: &Table) -> Option<&str> {
+    table.get("method")?.get("name")?.as_str()
+}
+
 /// Gives a config that was written before a key existed the value that says the same.
 pub(super) fn add_later_keys(given: &mut Table) {
     let one = || Value::Float(1.0);
@@ -120,6 +125,9 @@ fn coerce(key: &str, old: &Value, new: Value) -> Result<Value, ConfigError> {
         }),
         (Value::String(asked), Value::String(found)) if key == "task" && *asked != found => {
             Err(ConfigError::OtherTask { found, asked: asked.clone() })
+        }
+        (Value::String(asked), Value::String(found)) if key == "method.name" && *asked != found => {
+            Err(ConfigError::Choice { key: key.to_string(), value: found, allowed: format!("{asked:?}") })
         }
         (Value::String(_), Value::String(new)) => match choices::allowed(key) {
             Some(allowed) if !allowed.contains(&new.as_str()) => Err(ConfigError::Choice {

@@ -9,6 +9,7 @@ mod choices;
 mod equation;
 mod error;
 mod merge;
+mod method;
 mod robust;
 mod tasks;
 mod validate;
@@ -24,6 +25,7 @@ pub use choices::{
 };
 pub use equation::Equation;
 pub use error::ConfigError;
+pub use method::{Algorithm, Critic, Method, MethodInfo, Network, OffPolicy, OnPolicy, methods};
 pub use tasks::{TaskInfo, tasks};
 
 use pde::Boundary;
@@ -66,6 +68,9 @@ pub struct Config {
     pub obstacles: Option<Obstacles>,
     /// The optimisation.
     pub train: Train,
+    /// The baseline this is; `None` for the operator policy trained through the physics.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<Method>,
 }
 
 /// Space: a line, or a rectangle. A 2D task without values for the second axis lives on a square.
@@ -388,7 +393,18 @@ impl Config {
 
     /// The task's defaults, overridden by the text of a TOML file, then by `key=value` settings in their order.
     pub fn resolve(task: &str, file: Option<&str>, sets: &[String]) -> Result<Config, ConfigError> {
+        Config::resolve_method(task, "cinoc", file, sets)
+    }
+
+    /// The same for a method, one of [`methods`], whose defaults are laid over those of the task.
+    pub fn resolve_method(
+        task: &str,
+        method: &str,
+        file: Option<&str>,
+        sets: &[String],
+    ) -> Result<Config, ConfigError> {
         let mut table = tasks::preset(task)?;
+        method::lay_over(&mut table, method, task)?;
         if let Some(text) = file {
             merge::overlay(&mut table, merge::parse(text)?)?;
         }
@@ -399,7 +415,11 @@ impl Config {
     /// run it describes was made with some value of it.
     pub fn from_toml(text: &str) -> Result<Config, ConfigError> {
         let mut given = merge::parse(text)?;
-        let mut table = tasks::preset(merge::task_of(&given)?)?;
+        let task = merge::task_of(&given)?;
+        let mut table = tasks::preset(task)?;
+        if let Some(method) = merge::method_of(&given) {
+            method::lay_over(&mut table, method, task)?;
+        }
         merge::add_later_keys(&mut given);
         merge::require_all_keys(&table, &given)?;
         merge::overlay(&mut table, given)?;

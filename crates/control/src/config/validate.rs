@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 
 use super::error::ConfigError;
+use super::method::{Method, Network};
 use super::{Axis, Config, Equation};
 
 /// Checks one section after the other; the first value out of range is reported.
@@ -14,7 +15,8 @@ pub(super) fn validate(config: &Config) -> Result<(), ConfigError> {
     disturbances(config)?;
     data(config)?;
     loss(config)?;
-    train(config)
+    train(config)?;
+    config.method.as_ref().map_or(Ok(()), |method| baseline(config, method))
 }
 
 fn grids(config: &Config) -> Result<(), ConfigError> {
@@ -226,6 +228,42 @@ fn train(config: &Config) -> Result<(), ConfigError> {
         "from 0 to 1".to_string()
     })?;
     at_least("train.checkpoint_every", train.checkpoint_every, 1)
+}
+
+fn baseline(config: &Config, method: &Method) -> Result<(), ConfigError> {
+    let plane = config.equation().dims() == 2;
+    require(plane || method.network != Network::Convolutional, "method.network", method.network, || {
+        "central, local or operator on a line".to_string()
+    })?;
+    let widths = !method.hidden.is_empty() && method.hidden.iter().all(|width| (1..=4096).contains(width));
+    require(widths, "method.hidden", &method.hidden, || "one or more widths from 1 to 4096".to_string())?;
+    let share = |key: &str, value: f64| {
+        require((0.0..=1.0).contains(&value), key, value, || "from 0 to 1".to_string())
+    };
+    if let Some(on) = &method.on_policy {
+        at_least("method.on_policy.envs", on.envs, 1)?;
+        at_least("method.on_policy.horizon", on.horizon, 1)?;
+        at_least("method.on_policy.epochs", on.epochs, 1)?;
+        share("method.on_policy.gamma", on.gamma)?;
+        share("method.on_policy.lambda", on.lambda)?;
+        positive("method.on_policy.ratio_clip", on.ratio_clip)?;
+        non_negative("method.on_policy.value_weight", on.value_weight)?;
+        non_negative("method.on_policy.entropy_weight", on.entropy_weight)?;
+        positive("method.on_policy.std", on.std)?;
+    }
+    if let Some(off) = &method.off_policy {
+        at_least("method.off_policy.envs", off.envs, 1)?;
+        at_least("method.off_policy.interval", off.interval, 1)?;
+        at_least("method.off_policy.gradient_steps", off.gradient_steps, 1)?;
+        at_least("method.off_policy.buffer", off.buffer, config.train.batch)?;
+        share("method.off_policy.gamma", off.gamma)?;
+        share("method.off_policy.tau", off.tau)?;
+        non_negative("method.off_policy.explore", off.explore)?;
+        non_negative("method.off_policy.smooth", off.smooth)?;
+        non_negative("method.off_policy.smooth_clip", off.smooth_clip)?;
+        at_least("method.off_policy.delay", off.delay, 1)?;
+    }
+    Ok(())
 }
 
 fn at_least(key: &str, value: usize, least: usize) -> Result<(), ConfigError> {

@@ -1,24 +1,34 @@
-//! The policy: one small operator network (DeepONet), the same for every agent.
+//! The policy: what the agents do about what they see.
 //!
-//! The *branch* looks at what an agent sees (`window_branch` in 1D, `patch_branch` in 2D), the *trunk* at where it stands. Fusion:
-//! `[branch, trunk]` through a dense layer, tanh (`concat`), or the product of both through the same (`product`; the trunk is then as
-//! wide as the branch). The head gives one number per action; `u = u_max tanh(.)`, `v = v_max tanh(.)` per component.
+//! Ours is one small operator network (`operator`), the same for every agent. Baselines have others: a centralised network
+//! (`central`), one that convolves the field (`convolutional`), a plain network per agent (`local`). Each gives one number per action and
+//! agent; `u = u_max tanh(.)`, `v = v_max tanh(.)` per component.
 //!
-//! Parameters are `NAME.w` (`[inputs][outputs]`) and `NAME.b`, in the order of [`layers`]. In the fusion the layer is split into its branch
-//! and its trunk part, so that static agents need the second only once per rollout.
+//! Parameters are `NAME.w` (`[inputs][outputs]`) and `NAME.b`, in the order of [`layers`].
 
+mod central;
+mod convolutional;
+mod local;
+mod operator;
 mod patch_branch;
+mod plain;
 mod trunk;
 mod window_branch;
 
-use crate::config::{Config, Equation, Fusion};
+use crate::config::{Config, Equation, Network};
+use crate::observation::patch::Patches;
+use crate::observation::window::Windows;
 use adjoint::{Tracer, Var};
-use patch_branch::PatchBranch;
+pub use central::{state, state_size};
+pub use local::{view, view_size};
+
+use central::Central;
+use convolutional::Convolutional;
+use local::Local;
+use operator::Operator;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
-use trunk::Trunk;
-use window_branch::WindowBranch;
 
 /// Standard deviation of a standard normal variable truncated at two standard deviations.
 const TRUNCATED_STD: f64 = 0.879_625_661_034_239_8;
@@ -40,17 +50,12 @@ fn layer(name: impl Into<String>, inputs: usize, outputs: usize) -> Layer {
 
 /// The layers, in the order of the flat parameter vector (each weight, then bias).
 pub fn layers(config: &Config) -> Vec<Layer> {
-    let (mut layers, branch_width, head_width) = match config.equation().dims() {
-        1 => (window_branch::layers(config), window_branch::WIDTH, window_branch::HEAD_WIDTH),
-        _ => (patch_branch::layers(config), patch_branch::WIDTH, patch_branch::HEAD_WIDTH),
-    };
-    let (trunk_width, merged) = match config.policy.fusion {
-        Fusion::Concat => (trunk::WIDTH, branch_width + trunk::WIDTH),
-        Fusion::Product => (branch_width, branch_width),
-    };
-    layers.extend(trunk::layers(config, trunk_width));
-    layers.extend([layer("merge", merged, head_width), layer("head", head_width, actions(config))]);
-    layers
+    match config.network() {
+        Network::Operator => operator::layers(config),
+        Network::Central => central::layers(config),
+        Network::Convolutional => convolutional::layers(config),
+        Network::Local => local::layers(config),
+    }
 }
 
 /// Actions per agent: the intensity, where there is one, and the components of the velocity, where agents move.
@@ -94,6 +99,13 @@ struct Dense<'t> {
 }
 
 impl<'t> Dense<'t> {
+    fn declare(tracer: &'t Tracer, layer: &Layer) -> Dense<'t> {
+        Dense {
+            w: tracer.param(&format!("{}.w", layer.name), layer.inputs, layer.outputs),
+            b: tracer.param(&format!("{}.b", layer.name), layer.outputs, 1),
+        }
+    }
+
     fn apply(self, x: Var<'t>) -> Var<'t> {
         x.dense(self.w, Some(self.b))
     }
@@ -126,92 +138,91 @@ impl<'t> Action<'t> {
     }
 }
 
-enum Branch<'t> {
-    Window(WindowBranch<'t>),
-    Patch(PatchBranch<'t>),
+/// A network in a trace.
+trait Net<'t> {
+    /// Its outputs before they are bounded, `[actions][agents]`.
+    fn raw(&self, sight: Sight<'t>) -> Var<'t>;
 }
 
-/// The network in a trace.
+/// The policy in a trace.
 pub struct Policy<'t> {
     config: Config,
-    branch: Branch<'t>,
-    trunk: Trunk<'t>,
-    merge: Dense<'t>,
-    head: Dense<'t>,
+    net: Box<dyn Net<'t> + 't>,
 }
 
 impl<'t> Policy<'t> {
     /// Declares the parameters, in the order of [`layers`].
     pub fn declare(tracer: &'t Tracer, config: &Config) -> Policy<'t> {
-        let mut declared = layers(config).into_iter().map(|layer| Dense {
-            w: tracer.param(&format!("{}.w", layer.name), layer.inputs, layer.outputs),
-            b: tracer.param(&format!("{}.b", layer.name), layer.outputs, 1),
-        });
+        let mut declared = layers(config).into_iter().map(|layer| Dense::declare(tracer, &layer));
         let mut next = || declared.next().expect("every layer is declared");
-        Policy {
-            branch: match config.equation().dims() {
-                1 => Branch::Window(WindowBranch::new(config, [next(), next()])),
-                _ => Branch::Patch(PatchBranch::new(config, &mut next)),
-            },
-            trunk: Trunk::new(config, [next(), next()]),
-            merge: next(),
-            head: next(),
-            config: config.clone(),
-        }
+        let net: Box<dyn Net<'t> + 't> = match config.network() {
+            Network::Operator => Box::new(Operator::new(config, &mut next)),
+            Network::Central => Box::new(Central::new(config, &mut next)),
+            Network::Convolutional => Box::new(Convolutional::new(config, &mut next)),
+            Network::Local => Box::new(Local::new(config, &mut next)),
+        };
+        Policy { config: config.clone(), net }
     }
 
-    /// What every agent sees, by channel or by row, column and channel, `[inputs][agents]`.
-    pub fn observation(&self, sight: Sight<'t>) -> Var<'t> {
-        let e = sight.z - sight.target;
-        match &self.branch {
-            Branch::Window(branch) => branch.observation(e, sight.xi),
-            Branch::Patch(branch) => branch.observation(e, sight.xi),
-        }
-    }
-
-    /// What the trunk is given, `[features][agents]`.
-    pub fn features(&self, sight: Sight<'t>) -> Var<'t> {
-        self.trunk.features(sight)
-    }
-
-    /// Outputs of the head before they are bounded, `[actions][agents]`.
+    /// Outputs of the network before they are bounded, `[actions][agents]`.
     pub fn raw(&self, sight: Sight<'t>) -> Var<'t> {
-        let e = sight.z - sight.target;
-        let branch = match &self.branch {
-            Branch::Window(branch) => branch.apply(e, sight.xi),
-            Branch::Patch(branch) => branch.apply(e, sight.xi),
-        };
-        let trunk = self.trunk.apply(sight);
-        let merged = match self.config.policy.fusion {
-            Fusion::Product => self.merge.apply(branch * trunk),
-            Fusion::Concat => {
-                let (w, split) = (self.merge.w, branch.rows());
-                branch.dense(w.slice(0..split), None)
-                    + trunk.dense(w.slice(split..w.rows()), Some(self.merge.b))
-            }
-        };
-        self.head.apply(merged.tanh())
+        self.net.raw(sight)
     }
 
     /// The bounded actions.
     pub fn act(&self, sight: Sight<'t>) -> Action<'t> {
-        let (raw, bounds) = (self.raw(sight), &self.config.actuation);
-        let first_v = usize::from(bounds.u_max.is_some());
-        let v = bounds.v_max.map(|v_max| v_max * raw.slice(first_v..raw.rows()).tanh());
-        Action {
-            u: bounds.u_max.map(|u_max| u_max * raw.slice(0..1).tanh()),
-            // stirring agents are bounded in speed too
-            v: match (self.config.equation(), v, bounds.v_max) {
-                (Equation::Density, Some(v), Some(v_max)) if v_max > 0.0 => Some(v.limit_length(v_max)),
-                _ => v,
-            },
+        scaled(&self.config, self.raw(sight).tanh())
+    }
+}
+
+/// Actions in units of their bounds, `[actions][agents]`, as the agents are told them.
+pub fn scaled<'t>(config: &Config, units: Var<'t>) -> Action<'t> {
+    let bounds = &config.actuation;
+    let first_v = usize::from(bounds.u_max.is_some());
+    let v = bounds.v_max.map(|v_max| v_max * units.slice(first_v..units.rows()));
+    Action {
+        u: bounds.u_max.map(|u_max| u_max * units.slice(0..1)),
+        // stirring agents are bounded in speed too
+        v: match (config.equation(), v, bounds.v_max) {
+            (Equation::Density, Some(v), Some(v_max)) if v_max > 0.0 => Some(v.limit_length(v_max)),
+            _ => v,
+        },
+    }
+}
+
+/// What every agent sees, by channel or by row, column and channel, `[inputs][agents]`.
+pub fn observation<'t>(config: &Config, sight: Sight<'t>) -> Var<'t> {
+    let e = sight.z - sight.target;
+    match config.equation().dims() {
+        1 => {
+            let windows = Windows::new(config);
+            windows.cut(e, sight.xi).linear(windows.resampling())
         }
+        _ => {
+            let patches = Patches::new(config);
+            patches.cut(patches.channels(e), sight.xi)
+        }
+    }
+}
+
+/// What agents know of where they are, `[features][agents]`.
+pub fn features<'t>(config: &Config, sight: Sight<'t>) -> Var<'t> {
+    trunk::features(config, sight)
+}
+
+/// A typical size of the fields of a task: plain networks are given fields in these units.
+fn field_unit(config: &Config) -> f64 {
+    match config.equation() {
+        Equation::KuramotoSivashinsky2d => 4.0,
+        Equation::Vorticity => 7.0,
+        _ => 1.0,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Fusion;
     use rand::SeedableRng;
 
     #[test]

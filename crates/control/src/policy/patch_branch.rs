@@ -55,10 +55,6 @@ impl<'t> PatchBranch<'t> {
         }
     }
 
-    pub fn observation(&self, e: Var<'t>, xi: Var<'t>) -> Var<'t> {
-        self.patches.cut(self.patches.channels(e), xi)
-    }
-
     /// `[32][agents]`, or `[32][1]` where all see the same.
     pub fn apply(&self, e: Var<'t>, xi: Var<'t>) -> Var<'t> {
         let channels = self.patches.channels(e);

@@ -19,9 +19,7 @@ const NEAR: f64 = 1e-6;
 pub(super) const WIDTH: usize = 32;
 
 pub(super) fn layers(config: &Config, outputs: usize) -> [Layer; 2] {
-    let directions = if directed(config) { 2 * DIRECTION } else { 0 };
-    let features = 2 * WAVE_NUMBERS.len() * config.equation().dims() + directions;
-    [layer("trunk.0", features, WIDTH), layer("trunk.1", WIDTH, outputs)]
+    [layer("trunk.0", feature_count(config), WIDTH), layer("trunk.1", WIDTH, outputs)]
 }
 
 fn directed(config: &Config) -> bool {
@@ -38,35 +36,41 @@ impl<'t> Trunk<'t> {
         Trunk { config: config.clone(), layers }
     }
 
-    pub fn features(&self, sight: Sight<'t>) -> Var<'t> {
-        let Sight { z, target, xi } = sight;
-        let axes = self.config.axes();
-        let waves = axes.iter().enumerate().map(|(a, axis)| self.waves(xi.slice(a..a + 1), axis));
-        let waves = waves.reduce(Var::stack).expect("an axis");
-        if !directed(&self.config) {
-            return waves;
-        }
-        let coordinates = Coordinates::new(&self.config, z);
-        let way = |density: Var<'t>| {
-            let way = coordinates.centroid(density).0 - xi;
-            let length = way.length();
-            way.stack(way / length.clamp(NEAR, f64::MAX)).stack(length)
-        };
-        waves.stack(way(target)).stack(way(z))
-    }
-
     pub fn apply(&self, sight: Sight<'t>) -> Var<'t> {
-        let hidden = self.layers[0].apply(self.features(sight)).tanh();
+        let hidden = self.layers[0].apply(features(&self.config, sight)).tanh();
         self.layers[1].apply(hidden).tanh()
     }
+}
 
-    fn waves(&self, xi: Var<'t>, axis: &Axis) -> Var<'t> {
-        let base = match self.config.policy.trunk_base {
-            TrunkBase::Pi => PI,
-            TrunkBase::TwoPi => 2.0 * PI,
-        };
-        let frequencies = WAVE_NUMBERS.map(|k| base * k / axis.length).to_vec();
-        let angles = xi * xi.tracer().constant(WAVE_NUMBERS.len(), 1, frequencies);
-        angles.sin().stack(angles.cos())
+/// Numbers of [`features`].
+pub(super) fn feature_count(config: &Config) -> usize {
+    let directions = if directed(config) { 2 * DIRECTION } else { 0 };
+    2 * WAVE_NUMBERS.len() * config.equation().dims() + directions
+}
+
+pub(super) fn features<'t>(config: &Config, sight: Sight<'t>) -> Var<'t> {
+    let Sight { z, target, xi } = sight;
+    let axes = config.axes();
+    let waves = axes.iter().enumerate().map(|(a, axis)| waves(config, xi.slice(a..a + 1), axis));
+    let waves = waves.reduce(Var::stack).expect("an axis");
+    if !directed(config) {
+        return waves;
     }
+    let coordinates = Coordinates::new(config, z);
+    let way = |density: Var<'t>| {
+        let way = coordinates.centroid(density).0 - xi;
+        let length = way.length();
+        way.stack(way / length.clamp(NEAR, f64::MAX)).stack(length)
+    };
+    waves.stack(way(target)).stack(way(z))
+}
+
+fn waves<'t>(config: &Config, xi: Var<'t>, axis: &Axis) -> Var<'t> {
+    let base = match config.policy.trunk_base {
+        TrunkBase::Pi => PI,
+        TrunkBase::TwoPi => 2.0 * PI,
+    };
+    let frequencies = WAVE_NUMBERS.map(|k| base * k / axis.length).to_vec();
+    let angles = xi * xi.tracer().constant(WAVE_NUMBERS.len(), 1, frequencies);
+    angles.sin().stack(angles.cos())
 }

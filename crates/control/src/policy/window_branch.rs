@@ -32,10 +32,6 @@ impl<'t> WindowBranch<'t> {
         WindowBranch { windows, layers, first, softnorm: config.policy.softnorm }
     }
 
-    pub fn observation(&self, e: Var<'t>, xi: Var<'t>) -> Var<'t> {
-        self.windows.cut(e, xi).linear(self.windows.resampling())
-    }
-
     pub fn apply(&self, e: Var<'t>, xi: Var<'t>) -> Var<'t> {
         let activate = |x: Var<'t>| if self.softnorm { x.softnorm_tanh() } else { x.tanh() };
         let hidden = activate(self.windows.cut(e, xi).dense(self.first, Some(self.layers[0].b)));

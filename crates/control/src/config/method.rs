@@ -1,0 +1,226 @@
+//! Baselines: other ways to train, and other networks to train, than the operator policy through the physics.
+//!
+//! A method has a preset of its own, laid over that of the task. A config without a method is the operator policy.
+
+use serde::{Deserialize, Serialize};
+use toml::Table;
+
+use super::error::ConfigError;
+
+/// How a baseline is trained.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Method {
+    /// The algorithm.
+    pub name: Algorithm,
+    /// The network that acts.
+    pub network: Network,
+    /// Widths of the hidden layers of networks that have no other structure.
+    pub hidden: Vec<usize>,
+    /// Settings of algorithms that learn from what the policy does now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_policy: Option<OnPolicy>,
+    /// Settings of algorithms that learn from what was done before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub off_policy: Option<OffPolicy>,
+}
+
+/// `method.name`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Algorithm {
+    /// Differentiable predictive control: through the physics.
+    Dpc,
+    /// Proximal policy optimisation.
+    Ppo,
+    /// The same with an actor per agent.
+    Mappo,
+    /// Twin delayed deterministic policy gradient.
+    Td3,
+    /// The same with an actor per agent.
+    Matd3,
+}
+
+/// `method.network`: what decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Network {
+    /// Whole field, target and positions to the actions of all agents.
+    Central,
+    /// The whole field convolved; every agent reads its part of the result.
+    Convolutional,
+    /// What an agent sees to its own action.
+    Local,
+    /// The same as branch and trunk of an operator network.
+    Operator,
+}
+
+/// `method.off_policy.critic`: what the critics of many agents know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Critic {
+    /// The whole state and all actions.
+    Joint,
+    /// What an agent sees and its own action.
+    Independent,
+}
+
+/// PPO and MAPPO.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OnPolicy {
+    /// Environments side by side.
+    pub envs: usize,
+    /// Control steps collected per update.
+    pub horizon: usize,
+    /// Passes over what was collected.
+    pub epochs: usize,
+    /// Discount.
+    pub gamma: f64,
+    /// Decay of generalised advantage estimation.
+    pub lambda: f64,
+    /// How far the probability of an action may move before an update stops caring.
+    pub ratio_clip: f64,
+    /// Weight of the critic's error in the loss.
+    pub value_weight: f64,
+    /// Weight of the policy's entropy.
+    pub entropy_weight: f64,
+    /// First standard deviation of actions, in units of their bound.
+    pub std: f64,
+}
+
+/// TD3 and MATD3.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OffPolicy {
+    /// Environments side by side.
+    pub envs: usize,
+    /// Control steps between two rounds of gradient steps.
+    pub interval: usize,
+    /// Gradient steps of the critics in a round.
+    pub gradient_steps: usize,
+    /// Transitions kept.
+    pub buffer: usize,
+    /// Transitions with random actions before learning.
+    pub first: usize,
+    /// Discount.
+    pub gamma: f64,
+    /// Share of the new in the target networks, per gradient step.
+    pub tau: f64,
+    /// Standard deviation of exploration, in units of the bounds.
+    pub explore: f64,
+    /// Standard deviation of target smoothing.
+    pub smooth: f64,
+    /// Bound of that noise.
+    pub smooth_clip: f64,
+    /// Gradient steps of the critics per one of the actor.
+    pub delay: usize,
+    /// What the critics know.
+    pub critic: Critic,
+}
+
+/// A method one can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MethodInfo {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub title: &'static str,
+    /// Its settings, laid over those of the task; empty for the operator policy, which is what tasks are set up for.
+    pub preset: &'static str,
+    /// What is other on some tasks.
+    tasks: &'static [(&'static str, &'static str)],
+}
+
+const METHODS: &[MethodInfo] = &[
+    MethodInfo {
+        name: "cinoc",
+        title: "shared operator policy, through the physics",
+        preset: "",
+        tasks: &[],
+    },
+    MethodInfo {
+        name: "dpc",
+        title: "centralised network, through the physics",
+        preset: include_str!("../../presets/methods/dpc.toml"),
+        tasks: &[("turb2d", "method.network = \"convolutional\"")],
+    },
+    MethodInfo {
+        name: "ppo",
+        title: "centralised network, by trial, on policy",
+        preset: include_str!("../../presets/methods/ppo.toml"),
+        tasks: &[],
+    },
+    MethodInfo {
+        name: "td3",
+        title: "centralised network, by trial, off policy",
+        preset: include_str!("../../presets/methods/td3.toml"),
+        tasks: &[],
+    },
+    MethodInfo {
+        name: "mappo",
+        title: "shared local network, by trial, on policy",
+        preset: include_str!("../../presets/methods/mappo.toml"),
+        tasks: &[],
+    },
+    MethodInfo {
+        name: "matd3",
+        title: "shared local network, by trial, off policy",
+        preset: include_str!("../../presets/methods/matd3.toml"),
+        tasks: &[],
+    },
+];
+
+/// All methods.
+pub fn methods() -> &'static [MethodInfo] {
+    METHODS
+}
+
+/// Lays the preset of a method over that of a task.
+pub(super) fn lay_over(table: &mut Table, method: &str, task: &str) -> Result<(), ConfigError> {
+    let Some(info) = METHODS.iter().find(|known| known.name == method) else {
+        let known = METHODS.iter().map(|known| known.name).collect::<Vec<_>>().join(", ");
+        return Err(ConfigError::UnknownMethod { method: method.to_string(), known });
+    };
+    let special = info.tasks.iter().filter(|(name, _)| *name == task).map(|(_, text)| *text);
+    for text in std::iter::once(info.preset).chain(special) {
+        fill(table, text.parse().expect("presets are valid TOML"));
+    }
+    Ok(())
+}
+
+/// Replaces and adds values.
+fn fill(base: &mut Table, over: Table) {
+    for (name, new) in over {
+        match (base.get_mut(&name), new) {
+            (Some(toml::Value::Table(old)), toml::Value::Table(new)) => fill(old, new),
+            (_, new) => {
+                base.insert(name, new);
+            }
+        }
+    }
+}
+
+impl super::Config {
+    /// The network that acts.
+    pub fn network(&self) -> Network {
+        self.method.as_ref().map_or(Network::Operator, |method| method.network)
+    }
+
+    /// Whether the policy knows the whole state and has a fixed number of agents.
+    pub fn centralised(&self) -> bool {
+        self.network() == Network::Central
+    }
+
+    /// Name of the method.
+    pub fn method_name(&self) -> &'static str {
+        match self.method.as_ref().map(|method| method.name) {
+            None => "cinoc",
+            Some(Algorithm::Dpc) => "dpc",
+            Some(Algorithm::Ppo) => "ppo",
+            Some(Algorithm::Td3) => "td3",
+            Some(Algorithm::Mappo) => "mappo",
+            Some(Algorithm::Matd3) => "matd3",
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! A centralised network, as baselines have it: the whole state in, the actions of all agents out.
+//!
+//! The state is the field, its target where there is one, and the positions of agents that move, one below the other. Its
+//! parameters are for one number of agents and one grid.
+
+use super::plain::{self, Plain};
+use super::{Dense, Layer, Net, Sight, actions, field_unit};
+use crate::config::{Config, Equation};
+use adjoint::Var;
+
+pub(super) fn layers(config: &Config) -> Vec<Layer> {
+    let hidden = &config.method.as_ref().expect("a baseline").hidden;
+    plain::layers("central", state_size(config), hidden, actions(config) * config.agents)
+}
+
+/// Whether the field has a target other than rest.
+fn tracks(config: &Config) -> bool {
+    use Equation::{Density, Fkpp, Heat1d, Heat2d};
+    matches!(config.equation(), Fkpp | Heat1d | Heat2d | Density)
+}
+
+/// Numbers in [`state`].
+pub fn state_size(config: &Config) -> usize {
+    let fields = if tracks(config) { 2 } else { 1 };
+    let positions = if config.mobile() { config.equation().dims() * config.agents } else { 0 };
+    fields * config.points() + positions
+}
+
+/// All that is to know of a swarm and its field, in numbers of about one: `[state_size][1]`.
+pub fn state<'t>(config: &Config, sight: Sight<'t>) -> Var<'t> {
+    let (points, unit) = (config.points(), field_unit(config));
+    let column = |field: Var<'t>| field.reshape(points, 1) * (1.0 / unit);
+    let mut state = column(sight.z);
+    if tracks(config) {
+        state = state.stack(column(sight.target));
+    }
+    if config.mobile() {
+        for (a, axis) in config.axes().iter().enumerate() {
+            let xi = sight.xi.slice(a..a + 1).reshape(config.agents, 1);
+            state = state.stack(xi.affine(2.0 / axis.length, -1.0));
+        }
+    }
+    state
+}
+
+pub(super) struct Central<'t> {
+    config: Config,
+    net: Plain<'t>,
+}
+
+impl<'t> Central<'t> {
+    pub fn new(config: &Config, next: &mut impl FnMut() -> Dense<'t>) -> Central<'t> {
+        let hidden = &config.method.as_ref().expect("a baseline").hidden;
+        Central { config: config.clone(), net: Plain::new(hidden, next) }
+    }
+}
+
+impl<'t> Net<'t> for Central<'t> {
+    fn raw(&self, sight: Sight<'t>) -> Var<'t> {
+        self.net.apply(state(&self.config, sight)).reshape(actions(&self.config), self.config.agents)
+    }
+}

@@ -1,0 +1,47 @@
+//! A plain network per agent, as multi-agent baselines have it: what an agent sees and where it is in, its action out. The same
+//! parameters for all agents.
+
+use super::plain::{self, Plain};
+use super::{Dense, Layer, Net, Sight, actions, features, field_unit, observation, trunk};
+use crate::config::Config;
+use crate::observation::patch::CHANNELS;
+use adjoint::Var;
+
+pub(super) fn layers(config: &Config) -> Vec<Layer> {
+    let hidden = &config.method.as_ref().expect("a baseline").hidden;
+    plain::layers("local", view_size(config), hidden, actions(config))
+}
+
+/// Numbers in [`view`].
+pub fn view_size(config: &Config) -> usize {
+    let observe = &config.observe;
+    let seen = match observe.patch {
+        Some(patch) => CHANNELS * patch * patch,
+        None => 2 * observe.points.expect("1D tasks resample their window"),
+    };
+    seen + trunk::feature_count(config)
+}
+
+/// All that an agent knows, in numbers of about one: `[view_size][agents]`.
+pub fn view<'t>(config: &Config, sight: Sight<'t>) -> Var<'t> {
+    let seen = observation(config, sight) * (1.0 / field_unit(config));
+    seen.stack(features(config, sight))
+}
+
+pub(super) struct Local<'t> {
+    config: Config,
+    net: Plain<'t>,
+}
+
+impl<'t> Local<'t> {
+    pub fn new(config: &Config, next: &mut impl FnMut() -> Dense<'t>) -> Local<'t> {
+        let hidden = &config.method.as_ref().expect("a baseline").hidden;
+        Local { config: config.clone(), net: Plain::new(hidden, next) }
+    }
+}
+
+impl<'t> Net<'t> for Local<'t> {
+    fn raw(&self, sight: Sight<'t>) -> Var<'t> {
+        self.net.apply(view(&self.config, sight))
+    }
+}

@@ -1,0 +1,77 @@
+//! The operator network (DeepONet), the same for every agent.
+//!
+//! The *branch* looks at what an agent sees (`window_branch` in 1D, `patch_branch` in 2D), the *trunk* at where it stands. Fusion:
+//! `[branch, trunk]` through a dense layer, tanh (`concat`), or the product of both through the same (`product`; the trunk is then as
+//! wide as the branch). The head gives one number per action.
+//!
+//! In the fusion the layer is split into its branch and its trunk part, so that static agents need the second only once per rollout.
+
+use super::patch_branch::{self, PatchBranch};
+use super::trunk::{self, Trunk};
+use super::window_branch::{self, WindowBranch};
+use super::{Dense, Layer, Net, Sight, actions, layer};
+use crate::config::{Config, Fusion};
+use adjoint::Var;
+
+/// The layers, in the order of the flat parameter vector.
+pub(super) fn layers(config: &Config) -> Vec<Layer> {
+    let (mut layers, branch_width, head_width) = match config.equation().dims() {
+        1 => (window_branch::layers(config), window_branch::WIDTH, window_branch::HEAD_WIDTH),
+        _ => (patch_branch::layers(config), patch_branch::WIDTH, patch_branch::HEAD_WIDTH),
+    };
+    let (trunk_width, merged) = match config.policy.fusion {
+        Fusion::Concat => (trunk::WIDTH, branch_width + trunk::WIDTH),
+        Fusion::Product => (branch_width, branch_width),
+    };
+    layers.extend(trunk::layers(config, trunk_width));
+    layers.extend([layer("merge", merged, head_width), layer("head", head_width, actions(config))]);
+    layers
+}
+
+enum Branch<'t> {
+    Window(WindowBranch<'t>),
+    Patch(PatchBranch<'t>),
+}
+
+pub(super) struct Operator<'t> {
+    fusion: Fusion,
+    branch: Branch<'t>,
+    trunk: Trunk<'t>,
+    merge: Dense<'t>,
+    head: Dense<'t>,
+}
+
+impl<'t> Operator<'t> {
+    pub fn new(config: &Config, next: &mut impl FnMut() -> Dense<'t>) -> Operator<'t> {
+        Operator {
+            branch: match config.equation().dims() {
+                1 => Branch::Window(WindowBranch::new(config, [next(), next()])),
+                _ => Branch::Patch(PatchBranch::new(config, next)),
+            },
+            trunk: Trunk::new(config, [next(), next()]),
+            merge: next(),
+            head: next(),
+            fusion: config.policy.fusion,
+        }
+    }
+}
+
+impl<'t> Net<'t> for Operator<'t> {
+    fn raw(&self, sight: Sight<'t>) -> Var<'t> {
+        let e = sight.z - sight.target;
+        let branch = match &self.branch {
+            Branch::Window(branch) => branch.apply(e, sight.xi),
+            Branch::Patch(branch) => branch.apply(e, sight.xi),
+        };
+        let trunk = self.trunk.apply(sight);
+        let merged = match self.fusion {
+            Fusion::Product => self.merge.apply(branch * trunk),
+            Fusion::Concat => {
+                let (w, split) = (self.merge.w, branch.rows());
+                branch.dense(w.slice(0..split), None)
+                    + trunk.dense(w.slice(split..w.rows()), Some(self.merge.b))
+            }
+        };
+        self.head.apply(merged.tanh())
+    }
+}
