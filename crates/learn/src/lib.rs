@@ -3,6 +3,7 @@
 //! The way of the data: [`pool`] draws cases, [`train`] updates parameters on them, [`run`] keeps the files of a training,
 //! [`policy_file`] holds the result, [`evaluate`] measures it on held-out cases. [`verify`] and [`gradient_check`] hold the whole
 //! chain against independent numbers; [`mean_field`] holds gradients of many agents against those of a density of agents.
+//! [`nmpc`] is the classical way: it learns nothing and plans anew in every control step.
 
 pub mod bench;
 pub mod cases_file;
@@ -12,6 +13,7 @@ pub mod events;
 pub mod files;
 pub mod gradient_check;
 pub mod mean_field;
+pub mod nmpc;
 pub mod optimiser;
 pub mod policy_file;
 pub mod pool;

@@ -6,6 +6,7 @@ mod failure;
 mod fidelity;
 mod field_of_view;
 mod latency;
+mod nmpc;
 mod noise;
 mod noise_effort;
 mod physics;
@@ -59,6 +60,7 @@ pub fn experiments() -> &'static [Experiment] {
         Experiment { name: "scale", title: "Larger domains", run: scale::run },
         Experiment { name: "theory", title: "The mean-field limit", run: theory::run },
         Experiment { name: "latency", title: "Time of a decision", run: latency::run },
+        Experiment { name: "nmpc", title: "Model predictive control", run: nmpc::run },
     ]
 }
 

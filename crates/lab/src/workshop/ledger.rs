@@ -35,7 +35,7 @@ impl Workshop<'_> {
     }
 
     /// A point took so long, now or before.
-    pub(super) fn book_rollout(&self, seconds: f64, now: bool) {
+    pub(crate) fn book_rollout(&self, seconds: f64, now: bool) {
         let mut ledger = self.ledger.borrow_mut();
         ledger.rollouts += seconds;
         if now {

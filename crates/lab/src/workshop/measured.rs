@@ -9,6 +9,7 @@ use learn::evaluate::{Effort, Metric, controlled, uncontrolled};
 use learn::files::write_atomically;
 use learn::policy_file::PolicyFile;
 use learn::pool::{cache_folder, cached};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::point::Sample;
@@ -81,24 +82,31 @@ impl Workshop<'_> {
     }
 
     fn measure_one(&self, point: &Point, trained: &Trained) -> Result<Measured, LabError> {
-        self.check()?;
-        let folder = self.folder.join("measured");
-        let path = folder.join(format!("{}.json", fingerprint(&point.key(&trained.policy))));
-        let before = fs::read_to_string(&path).ok().and_then(|text| serde_json::from_str(&text).ok());
-        let now = before.is_none();
-        let measured: Measured = match before {
-            Some(measured) => measured,
-            None => {
-                let measured = self.roll_out(point, &trained.policy);
-                fs::create_dir_all(&folder)
-                    .map_err(|error| learn::files::FileError::io("create", &folder, error))?;
-                let text = serde_json::to_string(&measured).expect("measurements are plain data");
-                write_atomically(&path, |file| file.write_all(text.as_bytes()))?;
-                measured
-            }
-        };
+        let key = point.key(&trained.policy);
+        let (measured, now) = self.kept(&key, || self.roll_out(point, &trained.policy))?;
         self.book_rollout(measured.seconds, now);
         Ok(Measured { training_seconds: trained.seconds, ..measured })
+    }
+
+    /// What `make` gives, from the folder of measurements if it was made before under this key, which says all that decides it. Also
+    /// whether it was made now.
+    pub(crate) fn kept<X: Serialize + DeserializeOwned>(
+        &self,
+        key: &str,
+        make: impl FnOnce() -> X,
+    ) -> Result<(X, bool), LabError> {
+        self.check()?;
+        let folder = self.folder.join("measured");
+        let path = folder.join(format!("{}.json", fingerprint(key)));
+        if let Some(before) = fs::read_to_string(&path).ok().and_then(|text| serde_json::from_str(&text).ok())
+        {
+            return Ok((before, false));
+        }
+        let made = make();
+        fs::create_dir_all(&folder).map_err(|error| learn::files::FileError::io("create", &folder, error))?;
+        let text = serde_json::to_string(&made).expect("measurements are plain data");
+        write_atomically(&path, |file| file.write_all(text.as_bytes()))?;
+        Ok((made, true))
     }
 
     fn roll_out(&self, point: &Point, policy: &PolicyFile) -> Measured {
@@ -122,7 +130,7 @@ impl Workshop<'_> {
 
     /// The cases of a point: on the domain it was trained on those of the training's config, whatever has changed since, and
     /// refined where the grid is.
-    fn cases(&self, point: &Point) -> Cases {
+    pub(crate) fn cases(&self, point: &Point) -> Cases {
         let (trained, config) = (&point.trained, &point.circumstances);
         let same_domain = trained.grid.length == config.grid.length;
         let source = if same_domain { trained } else { config };

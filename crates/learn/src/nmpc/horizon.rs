@@ -1,0 +1,206 @@
+//! The problem of one horizon: the objective of a sequence of actions from a given field, its gradient, a model of its Hessian.
+
+use std::sync::Arc;
+
+use adjoint::{Program, Run, Session, Strategy, Threads};
+use control::closed_loop::driven_trace;
+use control::{Config, agents::start_positions, objective};
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, Par};
+
+use super::bounded::Evaluation;
+
+/// Change of an action, in units of its bound, that derivatives of the field are taken with. The field is close to linear in
+/// the actions, so that rounding counts more than the second derivative.
+const CHANGE: f64 = 1e-6;
+
+/// A task over some control steps, whose actions are the variables.
+pub struct Horizon {
+    program: Arc<Program<f64>>,
+    /// The same step for as many samples as there are agents, to see what a change of each does.
+    changed: Program<f64>,
+    threads: Threads,
+    steps: usize,
+    agents: usize,
+    u_max: f64,
+    /// Fixed inputs of one sample.
+    fixed: Vec<Vec<f64>>,
+    /// Weight of every term of the objective at every step.
+    weights: Vec<Vec<f64>>,
+    /// What of the weights is on the error of a field, per step, and on `mean u^2`.
+    error_weights: Vec<f64>,
+    effort_weight: f64,
+    z_record: usize,
+    error_record: usize,
+}
+
+impl Horizon {
+    /// Of `steps` control steps towards `target`, with `terminal` as the weight of the last field beside what it has as one of the steps.
+    ///
+    /// # Panics
+    /// If agents move or have no intensities: the variables are intensities of static agents.
+    pub fn new(config: &Config, target: &[f64], steps: usize, terminal: f64) -> Horizon {
+        assert!(!config.mobile(), "agents that stand still");
+        let mut config = config.plain();
+        config.loss.terminal = terminal;
+        (config.noise.sensor, config.noise.actuator, config.failure.share) = (0.0, 0.0, 0.0);
+        let u_max = config.actuation.u_max.expect("agents with intensities");
+        let trace = driven_trace(&config);
+        let positions = start_positions(&config);
+        let given = |name: &str| match name {
+            "target" => target.to_vec(),
+            "xi" => positions.clone(),
+            name => unreachable!("static agents have no input {name}"),
+        };
+        let record = |wanted: &str| {
+            trace.records().position(|(name, _)| name == wanted).expect("every loop records it")
+        };
+        let weight = |name: &str| {
+            let term = objective::active(&config).find(|term| term.name == name);
+            term.map_or(0.0, |term| term.weight(&config))
+        };
+        // a sum over the steps, where training has a mean
+        let over_steps = |term: &objective::Term| match term.name {
+            "terminal" => (0..steps).map(|t| if t + 1 == steps { terminal } else { 0.0 }).collect(),
+            _ => vec![term.weight(&config); steps],
+        };
+        let mut error_weights = vec![weight("track"); steps];
+        error_weights[steps - 1] += terminal;
+        Horizon {
+            fixed: trace.fixed.iter().map(|input| given(&input.name)).collect(),
+            weights: objective::active(&config).map(over_steps).collect(),
+            error_weights,
+            effort_weight: weight("effort_u"),
+            z_record: record("z"),
+            error_record: record("error"),
+            changed: Program::new(&trace, config.agents),
+            program: Arc::new(Program::new(&trace, 1)),
+            threads: Threads::new(1),
+            steps,
+            agents: config.agents,
+            u_max,
+        }
+    }
+
+    /// Control steps.
+    pub fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// Variables: actions of all agents in all steps.
+    pub fn variables(&self) -> usize {
+        self.steps * self.agents
+    }
+
+    /// Least curvature of the objective where what is left of the errors is convex: that of the effort.
+    pub fn least_curvature(&self) -> f64 {
+        2.0 * self.effort_weight * self.u_max.powi(2) / self.agents as f64
+    }
+
+    /// The objective from the field `z` and its gradient with respect to the actions, by one sweep forward and one in reverse.
+    pub fn evaluate(&self, z: &[f64], actions: &[f64]) -> Evaluation {
+        let run = Run {
+            samples: 1,
+            steps: self.steps,
+            params: &[],
+            fixed: self.fixed.iter().map(Vec::as_slice).collect(),
+            states: vec![z],
+            sequences: vec![actions],
+            weights: self.weights.clone(),
+            carry_limit: None,
+        };
+        let mut gradient = self.program.gradient(&run, &self.threads, Strategy::Recompute);
+        Evaluation { value: gradient.loss, gradient: gradient.sequences.swap_remove(0) }
+    }
+
+    /// The Gauss-Newton Hessian, `2 sum_t w_t J_t^T J_t / N + 2 w_u u_max^2 / M I` with `J_t` the derivative of the field after step `t` with
+    /// respect to the actions: without what the second derivative of the field contributes.
+    pub fn gauss_newton(&self, z: &[f64], actions: &[f64]) -> Mat<f64> {
+        let (n, m) = (z.len(), self.agents);
+        let jacobians = self.jacobians(z, actions);
+        let mut h = Mat::zeros(self.variables(), self.variables());
+        for (t, jacobian) in jacobians.iter().enumerate() {
+            // actions after step t do not act on its field
+            let past = (t + 1) * m;
+            let block = h.as_mut().submatrix_mut(0, 0, past, past);
+            let factor = 2.0 * self.error_weights[t] / n as f64;
+            matmul(block, Accum::Add, jacobian.transpose(), jacobian, factor, Par::Seq);
+        }
+        (0..self.variables()).for_each(|i| h[(i, i)] += self.least_curvature());
+        h
+    }
+
+    /// Of every step the derivative of its field with respect to the actions up to it, `[points][actions]`. A step's actions are changed
+    /// one agent at a time, all agents as samples of one run that begins with that step.
+    fn jacobians(&self, z: &[f64], actions: &[f64]) -> Vec<Mat<f64>> {
+        let (n, m) = (z.len(), self.agents);
+        let fields = self.fields(&self.program, 1, z, actions);
+        let mut jacobians: Vec<Mat<f64>> = (0..self.steps).map(|t| Mat::zeros(n, (t + 1) * m)).collect();
+        for s in 0..self.steps {
+            let (left, from) = (self.steps - s, if s == 0 { z } else { &fields[(s - 1) * n..s * n] });
+            let mut changed = actions[s * m..].repeat(m);
+            (0..m).for_each(|i| changed[i * left * m + i] += CHANGE);
+            let moved = self.fields(&self.changed, m, &from.repeat(m), &changed);
+            for i in 0..m {
+                for t in s..self.steps {
+                    let moved = &moved[(i * left + t - s) * n..][..n];
+                    let column = jacobians[t].col_as_slice_mut(s * m + i);
+                    for (x, to) in column.iter_mut().enumerate() {
+                        *to = (moved[x] - fields[t * n + x]) / CHANGE;
+                    }
+                }
+            }
+        }
+        jacobians
+    }
+
+    /// The field after every step, `[samples][steps][points]`.
+    fn fields(&self, program: &Program<f64>, samples: usize, z: &[f64], actions: &[f64]) -> Vec<f64> {
+        let steps = actions.len() / (samples * self.agents);
+        let fixed: Vec<Vec<f64>> = self.fixed.iter().map(|one| one.repeat(samples)).collect();
+        let run = Run {
+            samples,
+            steps,
+            params: &[],
+            fixed: fixed.iter().map(Vec::as_slice).collect(),
+            states: vec![z],
+            sequences: vec![actions],
+            weights: self.weights.iter().map(|weights| weights[..steps].to_vec()).collect(),
+            carry_limit: None,
+        };
+        program.forward(&run, &self.threads).records.swap_remove(self.z_record)
+    }
+
+    /// The plant: the same physics from the field `z0`, one control step at a time.
+    pub fn plant(&self, z0: &[f64]) -> Plant {
+        let fixed: Vec<&[f64]> = self.fixed.iter().map(Vec::as_slice).collect();
+        Plant {
+            session: Session::new(self.program.clone(), 1, &[], &fixed, &[z0]),
+            threads: Threads::new(1),
+            error_record: self.error_record,
+            u_max: self.u_max,
+        }
+    }
+}
+
+/// The physics that is controlled.
+pub struct Plant {
+    session: Session<f64>,
+    threads: Threads,
+    error_record: usize,
+    u_max: f64,
+}
+
+impl Plant {
+    /// One control step with these actions, in units of their bounds. Returns the mean of `(z - z*)^2` after it and of `u^2` in it.
+    pub fn step(&mut self, actions: &[f64]) -> [f64; 2] {
+        self.session.step(&[actions], &self.threads);
+        let u2 = actions.iter().map(|a| (self.u_max * a).powi(2)).sum::<f64>() / actions.len() as f64;
+        [self.session.only_record(self.error_record)[0], u2]
+    }
+
+    /// The field.
+    pub fn z(&self) -> Vec<f64> {
+        self.session.state(0)
+    }
+}
