@@ -55,10 +55,14 @@ pub struct Tasks {
   cinoc train heat1d --seed 1 --out runs/my-heat
   cinoc train fkpp1d --set noise.sensor=0.01 --set train.updates=1000
   cinoc train ks1d -c my.toml --threads 2
+  cinoc train heat1d --method mappo --set method.on_policy.gamma=0.99
   cinoc train fkpp1d --out runs/fkpp1d-0 --resume")]
 pub struct Train {
     /// Task, see `cinoc tasks`.
     pub task: String,
+    /// How it is trained: cinoc (the operator policy, through the physics), or a baseline: dpc, ppo, td3, mappo, matd3.
+    #[arg(long, default_value = "cinoc")]
+    pub method: String,
     /// TOML file that overrides the task's settings.
     #[arg(short, long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -74,7 +78,7 @@ pub struct Train {
     /// Updates of the parameters (setting train.updates).
     #[arg(long)]
     pub updates: Option<usize>,
-    /// Run directory [default: runs/TASK-SEED].
+    /// Run directory [default: runs/TASK-SEED, of a baseline runs/TASK-METHOD-SEED].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Go on with an interrupted run: same command, plus this.

@@ -74,7 +74,7 @@ impl Disturbance {
     }
 
     /// The values of a sequence input of the closed loop for one sample, `[steps][size]`.
-    pub(crate) fn draw(&self, config: &Config, input: &str, sample: usize) -> Vec<f64> {
+    pub fn draw(&self, config: &Config, input: &str, sample: usize) -> Vec<f64> {
         let (steps, agents) = (config.time.steps, config.agents);
         let rng = |training: Purpose, evaluation: Purpose| {
             let purpose = if self.during == During::Training { training } else { evaluation };

@@ -35,6 +35,14 @@ pub enum Purpose {
     TrainingCrowds = 12,
     /// Where agents start in training.
     TrainingStarts = 13,
+    /// First parameters of critics.
+    Critics = 14,
+    /// What a learner tries.
+    Exploration = 15,
+    /// Which transitions a gradient step is made of.
+    Minibatches = 16,
+    /// Which cases the episodes of an environment are.
+    Episodes = 17,
 }
 
 /// The stream of a purpose; `index` tells streams of the same purpose apart (below 2^48).

@@ -1,6 +1,6 @@
 //! Training through the physics, data pools, checkpoints and evaluation.
 //!
-//! The way of the data: [`pool`] draws cases, [`train`] updates parameters on them, [`run`] keeps the files of a training,
+//! The way of the data: [`pool`] draws cases, a [`learner`] ([`train`] through the physics, [`rl`] by trial) updates parameters on them, [`run`] keeps the files of a training,
 //! [`policy_file`] holds the result, [`evaluate`] measures it on held-out cases. [`verify`] and [`gradient_check`] hold the whole
 //! chain against independent numbers; [`mean_field`] holds gradients of many agents against those of a density of agents.
 //! [`nmpc`] is the classical way: it learns nothing and plans anew in every control step.
@@ -12,11 +12,13 @@ pub mod evaluate;
 pub mod events;
 pub mod files;
 pub mod gradient_check;
+pub mod learner;
 pub mod mean_field;
 pub mod nmpc;
 pub mod optimiser;
 pub mod policy_file;
 pub mod pool;
+pub mod rl;
 pub mod run;
 pub mod schedule;
 pub mod slope;

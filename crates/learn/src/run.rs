@@ -23,8 +23,9 @@ use thiserror::Error;
 use crate::checkpoint::Checkpoint;
 use crate::events::EventWriter;
 use crate::files::{FileError, write_atomically};
+use crate::learner::{Learner, learner};
 use crate::policy_file::{PolicyError, PolicyFile};
-use crate::train::{Diverged, Trainer, Update};
+use crate::train::{Diverged, Update};
 
 /// Name of the finished policy in a run directory.
 pub const POLICY: &str = "policy.safetensors";
@@ -121,16 +122,16 @@ impl Run {
         keep_going: impl Fn() -> bool,
     ) -> Result<Ended, RunError> {
         let (updates, every) = (self.config.train.updates, self.config.train.checkpoint_every);
-        let mut trainer = match self.checkpoint {
-            Some(checkpoint) => Trainer::at(checkpoint, pool, threads),
-            None => Trainer::new(&self.config, pool, threads),
+        let mut trainer = learner(&self.config, self.checkpoint, pool, threads);
+        let save = |trainer: &dyn Learner| match trainer.checkpoint() {
+            Some(checkpoint) => checkpoint.write(&self.folder.join(CHECKPOINT)),
+            None => Ok(()),
         };
-        let save = |trainer: &Trainer| trainer.checkpoint().write(&self.folder.join(CHECKPOINT));
         let mut metrics = Metrics::open(&self.folder, trainer.updates())?;
         while trainer.updates() < updates {
             if !keep_going() {
                 metrics.flush()?;
-                save(&trainer)?;
+                save(trainer.as_ref())?;
                 return Ok(Ended::Stopped(trainer.updates()));
             }
             let start = Instant::now();
@@ -138,7 +139,7 @@ impl Run {
                 Ok(update) => update,
                 Err(diverged) => {
                     metrics.flush()?;
-                    save(&trainer)?;
+                    save(trainer.as_ref())?;
                     return Err(diverged.into());
                 }
             };
@@ -146,7 +147,7 @@ impl Run {
             watch(&update);
             if update.update % every == 0 || update.update == updates {
                 metrics.flush()?;
-                save(&trainer)?;
+                save(trainer.as_ref())?;
             }
         }
         let path = self.folder.join(POLICY);
@@ -185,7 +186,7 @@ impl Metrics {
             update.terms.iter().map(|(name, value)| (name.to_string(), json!(value))).collect();
         let line = json!({
             "update": update.update, "loss": update.loss, "terms": terms, "gradient_norm": update.gradient_norm,
-            "parameter_norm": update.parameter_norm, "lr": update.rate, "updates_per_s": 1.0 / seconds,
+            "parameter_norm": update.parameter_norm, "lr": update.rate, "steps": update.steps, "updates_per_s": 1.0 / seconds,
         });
         self.lines.extend_from_slice(line.to_string().as_bytes());
         self.lines.push(b'\n');

@@ -12,6 +12,7 @@ use rand::Rng;
 use thiserror::Error;
 
 use crate::checkpoint::Checkpoint;
+use crate::learner::Learner;
 use crate::optimiser::{Adam, clip_global_norm};
 use crate::schedule::Schedule;
 
@@ -59,6 +60,8 @@ pub struct Update {
     pub parameter_norm: f64,
     /// Learning rate.
     pub rate: f64,
+    /// Control steps simulated so far, all cases together.
+    pub steps: usize,
 }
 
 /// Training left the finite numbers.
@@ -84,7 +87,7 @@ pub fn strategy<T: Real>(closed_loop: &ClosedLoop<T>, threads: usize) -> Strateg
     if bytes <= config.train.memory_mb * 1_000_000 { Strategy::Store } else { Strategy::Recompute }
 }
 
-fn schedule(config: &Config) -> Schedule {
+pub(crate) fn schedule(config: &Config) -> Schedule {
     let train = &config.train;
     match train.schedule {
         Decay::Exponential => Schedule::Exponential { lr: train.lr, half_life: train.half_life },
@@ -130,24 +133,24 @@ impl Trainer {
     pub fn config(&self) -> &Config {
         &self.config
     }
+}
 
-    /// Updates done.
-    pub fn updates(&self) -> usize {
+impl Learner for Trainer {
+    fn updates(&self) -> usize {
         self.adam.step as usize
     }
 
-    /// Parameters as they are now.
-    pub fn params(&self) -> &[f32] {
+    fn params(&self) -> &[f32] {
         &self.params
     }
 
-    /// Everything needed to go on from here.
-    pub fn checkpoint(&self) -> Checkpoint {
-        Checkpoint { config: self.config().clone(), params: self.params.clone(), adam: self.adam.clone() }
+    fn checkpoint(&self) -> Option<Checkpoint> {
+        let (config, params, adam) = (self.config.clone(), self.params.clone(), self.adam.clone());
+        Some(Checkpoint { config, params, adam })
     }
 
-    /// One update on a fresh batch. Without finite loss and gradient, nothing is changed.
-    pub fn update(&mut self) -> Result<Update, Diverged> {
+    /// On a fresh batch.
+    fn update(&mut self) -> Result<Update, Diverged> {
         let (config, done) = (&self.config, self.updates());
         let Swarm { closed_loop, strategy } = &self.swarms[done % self.swarms.len()];
         let (seed, batch) = (config.train.seed, config.train.batch);
@@ -183,6 +186,7 @@ impl Trainer {
             gradient_norm: f64::from(norm),
             parameter_norm: self.params.iter().map(|&p| f64::from(p).powi(2)).sum::<f64>().sqrt(),
             rate,
+            steps: (done + 1) * config.train.batch * config.time.steps,
         })
     }
 }

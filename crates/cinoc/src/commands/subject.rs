@@ -67,8 +67,15 @@ fn circumstances(subject: &Subject, trained: &Config) -> Result<Config, Failure>
     let config = trained.with_sets(&sets)?;
     let network = |config: &Config| {
         let observe = &config.observe;
-        (config.policy.clone(), observe.points, observe.patch, observe.view)
+        (config.policy.clone(), config.method.clone(), observe.points, observe.patch, observe.view)
     };
+    if trained.centralised() && (config.agents, config.shape()) != (trained.agents, trained.shape()) {
+        return Err(Failure::Request(format!(
+            "a centralised policy ({}) is for the agents and the grid it was trained with ({} agents); only policies shared by all agents run with others",
+            trained.method_name(),
+            trained.agents
+        )));
+    }
     if network(&config) != network(trained) {
         return Err(Failure::Request(
             "the network of a trained policy is fixed: policy.*, observe.points, observe.patch and observe.view cannot be set; train another one".into(),

@@ -43,11 +43,12 @@ fn config(request: &Train) -> Result<Config, Failure> {
         Some(path) => Failure::Request(format!("{error} (with settings of {})", path.display())),
         None => error.into(),
     };
-    Config::resolve(&request.task, file.as_deref(), &sets).map_err(in_file)
+    Config::resolve_method(&request.task, &request.method, file.as_deref(), &sets).map_err(in_file)
 }
 
 fn default_folder(config: &Config) -> PathBuf {
-    Path::new("runs").join(format!("{}-{}", config.task, config.train.seed))
+    let method = config.method.as_ref().map_or(String::new(), |_| format!("{}-", config.method_name()));
+    Path::new("runs").join(format!("{}-{method}{}", config.task, config.train.seed))
 }
 
 /// A directory that cannot be made is a wrong request; a file that cannot be written later is a failed run.
@@ -72,7 +73,7 @@ fn draw_pool(config: &Config, threads: usize) -> Cases {
 fn train(run: Run, config: &Config, threads: usize) -> Result<Ended, Failure> {
     let pool = draw_pool(config, threads);
     let stop = stop_on_interrupt();
-    let bar = progress(&format!("training {}", config.task), config.train.updates);
+    let bar = progress(&format!("training {} ({})", config.task, config.method_name()), config.train.updates);
     let watch = |update: &learn::train::Update| {
         bar.set_position(update.update as u64);
         bar.set_message(format!("loss {}", number(update.loss)));

@@ -71,8 +71,12 @@ pub enum Critic {
 pub struct OnPolicy {
     /// Environments side by side.
     pub envs: usize,
-    /// Control steps collected per update.
+    /// Control steps an action is held.
+    pub hold: usize,
+    /// Decisions collected per update.
     pub horizon: usize,
+    /// Widths of the critic's hidden layers.
+    pub critic_hidden: Vec<usize>,
     /// Passes over what was collected.
     pub epochs: usize,
     /// Discount.
@@ -95,7 +99,9 @@ pub struct OnPolicy {
 pub struct OffPolicy {
     /// Environments side by side.
     pub envs: usize,
-    /// Control steps between two rounds of gradient steps.
+    /// Control steps an action is held.
+    pub hold: usize,
+    /// Decisions between two rounds of gradient steps.
     pub interval: usize,
     /// Gradient steps of the critics in a round.
     pub gradient_steps: usize,
@@ -103,8 +109,12 @@ pub struct OffPolicy {
     pub buffer: usize,
     /// Transitions with random actions before learning.
     pub first: usize,
+    /// Gradient steps of the critics before the first of the actor, which would follow their first guesses to its bounds.
+    pub warmup: usize,
     /// Discount.
     pub gamma: f64,
+    /// Widths of the critics' hidden layers.
+    pub critic_hidden: Vec<usize>,
     /// Share of the new in the target networks, per gradient step.
     pub tau: f64,
     /// Standard deviation of exploration, in units of the bounds.
@@ -132,6 +142,22 @@ pub struct MethodInfo {
     tasks: &'static [(&'static str, &'static str)],
 }
 
+/// How long actions are held where control steps are longer or shorter than on a line.
+const ON_POLICY: &[(&str, &str)] = &[
+    ("heat2d", "method.on_policy.hold = 10"),
+    ("heat2d-obstacles", "method.on_policy.hold = 10"),
+    ("ks1d", "method.on_policy.hold = 2"),
+    ("ks2d", "method.on_policy.hold = 1"),
+    ("turb2d", "method.on_policy.hold = 2"),
+];
+/// The same; states of a density are large, and fewer are kept.
+const OFF_POLICY: &[(&str, &str)] = &[
+    ("density2d", "method.off_policy.hold = 5\nmethod.off_policy.buffer = 8000"),
+    ("ks1d", "method.off_policy.hold = 2"),
+    ("ks2d", "method.off_policy.hold = 1"),
+    ("turb2d", "method.off_policy.hold = 2"),
+];
+
 const METHODS: &[MethodInfo] = &[
     MethodInfo {
         name: "cinoc",
@@ -149,25 +175,25 @@ const METHODS: &[MethodInfo] = &[
         name: "ppo",
         title: "centralised network, by trial, on policy",
         preset: include_str!("../../presets/methods/ppo.toml"),
-        tasks: &[],
+        tasks: ON_POLICY,
     },
     MethodInfo {
         name: "td3",
         title: "centralised network, by trial, off policy",
         preset: include_str!("../../presets/methods/td3.toml"),
-        tasks: &[],
+        tasks: OFF_POLICY,
     },
     MethodInfo {
         name: "mappo",
         title: "shared local network, by trial, on policy",
         preset: include_str!("../../presets/methods/mappo.toml"),
-        tasks: &[],
+        tasks: ON_POLICY,
     },
     MethodInfo {
         name: "matd3",
         title: "shared local network, by trial, off policy",
         preset: include_str!("../../presets/methods/matd3.toml"),
-        tasks: &[],
+        tasks: OFF_POLICY,
     },
 ];
 

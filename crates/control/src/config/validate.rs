@@ -235,13 +235,18 @@ fn baseline(config: &Config, method: &Method) -> Result<(), ConfigError> {
     require(plane || method.network != Network::Convolutional, "method.network", method.network, || {
         "central, local or operator on a line".to_string()
     })?;
-    let widths = !method.hidden.is_empty() && method.hidden.iter().all(|width| (1..=4096).contains(width));
-    require(widths, "method.hidden", &method.hidden, || "one or more widths from 1 to 4096".to_string())?;
+    let widths = |key: &str, hidden: &[usize]| {
+        let fit = !hidden.is_empty() && hidden.iter().all(|width| (1..=4096).contains(width));
+        require(fit, key, hidden, || "one or more widths from 1 to 4096".to_string())
+    };
+    widths("method.hidden", &method.hidden)?;
     let share = |key: &str, value: f64| {
         require((0.0..=1.0).contains(&value), key, value, || "from 0 to 1".to_string())
     };
     if let Some(on) = &method.on_policy {
         at_least("method.on_policy.envs", on.envs, 1)?;
+        at_least("method.on_policy.hold", on.hold, 1)?;
+        widths("method.on_policy.critic_hidden", &on.critic_hidden)?;
         at_least("method.on_policy.horizon", on.horizon, 1)?;
         at_least("method.on_policy.epochs", on.epochs, 1)?;
         share("method.on_policy.gamma", on.gamma)?;
@@ -253,6 +258,8 @@ fn baseline(config: &Config, method: &Method) -> Result<(), ConfigError> {
     }
     if let Some(off) = &method.off_policy {
         at_least("method.off_policy.envs", off.envs, 1)?;
+        at_least("method.off_policy.hold", off.hold, 1)?;
+        widths("method.off_policy.critic_hidden", &off.critic_hidden)?;
         at_least("method.off_policy.interval", off.interval, 1)?;
         at_least("method.off_policy.gradient_steps", off.gradient_steps, 1)?;
         at_least("method.off_policy.buffer", off.buffer, config.train.batch)?;

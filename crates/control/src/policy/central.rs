@@ -3,18 +3,17 @@
 //! The state is the field, its target where there is one, and the positions of agents that move, one below the other. Its
 //! parameters are for one number of agents and one grid.
 
-use super::plain::{self, Plain};
-use super::{Dense, Layer, Net, Sight, actions, field_unit};
+use super::{Dense, Layer, Net, Plain, Sight, actions, field_unit};
 use crate::config::{Config, Equation};
 use adjoint::Var;
 
 pub(super) fn layers(config: &Config) -> Vec<Layer> {
     let hidden = &config.method.as_ref().expect("a baseline").hidden;
-    plain::layers("central", state_size(config), hidden, actions(config) * config.agents)
+    Plain::layers("central", state_size(config), hidden, actions(config) * config.agents)
 }
 
 /// Whether the field has a target other than rest.
-fn tracks(config: &Config) -> bool {
+pub fn tracks(config: &Config) -> bool {
     use Equation::{Density, Fkpp, Heat1d, Heat2d};
     matches!(config.equation(), Fkpp | Heat1d | Heat2d | Density)
 }
@@ -51,7 +50,7 @@ pub(super) struct Central<'t> {
 impl<'t> Central<'t> {
     pub fn new(config: &Config, next: &mut impl FnMut() -> Dense<'t>) -> Central<'t> {
         let hidden = &config.method.as_ref().expect("a baseline").hidden;
-        Central { config: config.clone(), net: Plain::new(hidden, next) }
+        Central { config: config.clone(), net: Plain::new(hidden.len(), next) }
     }
 }
 

@@ -1,15 +1,14 @@
 //! A plain network per agent, as multi-agent baselines have it: what an agent sees and where it is in, its action out. The same
 //! parameters for all agents.
 
-use super::plain::{self, Plain};
-use super::{Dense, Layer, Net, Sight, actions, features, field_unit, observation, trunk};
+use super::{Dense, Layer, Net, Plain, Sight, actions, features, field_unit, observation, trunk};
 use crate::config::Config;
 use crate::observation::patch::CHANNELS;
 use adjoint::Var;
 
 pub(super) fn layers(config: &Config) -> Vec<Layer> {
     let hidden = &config.method.as_ref().expect("a baseline").hidden;
-    plain::layers("local", view_size(config), hidden, actions(config))
+    Plain::layers("local", view_size(config), hidden, actions(config))
 }
 
 /// Numbers in [`view`].
@@ -36,7 +35,7 @@ pub(super) struct Local<'t> {
 impl<'t> Local<'t> {
     pub fn new(config: &Config, next: &mut impl FnMut() -> Dense<'t>) -> Local<'t> {
         let hidden = &config.method.as_ref().expect("a baseline").hidden;
-        Local { config: config.clone(), net: Plain::new(hidden, next) }
+        Local { config: config.clone(), net: Plain::new(hidden.len(), next) }
     }
 }
 

@@ -19,8 +19,9 @@ use crate::config::{Config, Equation, Network};
 use crate::observation::patch::Patches;
 use crate::observation::window::Windows;
 use adjoint::{Tracer, Var};
-pub use central::{state, state_size};
+pub use central::{state, state_size, tracks};
 pub use local::{view, view_size};
+pub use plain::Plain;
 
 use central::Central;
 use convolutional::Convolutional;
@@ -69,12 +70,17 @@ pub fn param_count(config: &Config) -> usize {
     layers(config).iter().map(|layer| (layer.inputs + 1) * layer.outputs).sum()
 }
 
-/// Fresh parameters: LeCun normal weights (variance `1 / inputs`, truncated at two standard deviations), those of the head times
-/// `policy.head_scale`, zero biases.
+/// Fresh parameters of the policy, those of the head times `policy.head_scale`.
 pub fn initial_params(config: &Config, rng: &mut ChaCha8Rng) -> Vec<f64> {
-    let mut params = Vec::with_capacity(param_count(config));
-    for layer in layers(config) {
-        let head = if layer.name == "head" { config.policy.head_scale } else { 1.0 };
+    first_values(&layers(config), config.policy.head_scale, rng)
+}
+
+/// Fresh parameters of some layers: LeCun normal weights (variance `1 / inputs`, truncated at two standard deviations), those of
+/// the head times a factor, zero biases.
+pub fn first_values(layers: &[Layer], head_scale: f64, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    let mut params = Vec::new();
+    for layer in layers {
+        let head = if layer.name == "head" { head_scale } else { 1.0 };
         let scale = head / ((layer.inputs as f64).sqrt() * TRUNCATED_STD);
         params.extend((0..layer.inputs * layer.outputs).map(|_| scale * truncated_normal(rng)));
         params.resize(params.len() + layer.outputs, 0.0);

@@ -1,30 +1,38 @@
-//! Plain layers: dense, tanh, dense, tanh, ..., dense.
+//! Plain networks: dense, tanh, dense, tanh, ..., dense. Baselines act and judge with them.
 
 use super::{Dense, Layer, layer};
-use adjoint::Var;
+use adjoint::{Tracer, Var};
 
-/// `NAME.0, NAME.1, ..., head`.
-pub(super) fn layers(name: &str, inputs: usize, hidden: &[usize], outputs: usize) -> Vec<Layer> {
-    let mut layers = Vec::with_capacity(hidden.len() + 1);
-    let mut width = inputs;
-    for (k, &next) in hidden.iter().enumerate() {
-        layers.push(layer(format!("{name}.{k}"), width, next));
-        width = next;
-    }
-    layers.push(layer("head", width, outputs));
-    layers
-}
-
-pub(super) struct Plain<'t> {
+/// A plain network in a trace.
+pub struct Plain<'t> {
     hidden: Vec<Dense<'t>>,
     head: Dense<'t>,
 }
 
 impl<'t> Plain<'t> {
-    pub fn new(hidden: &[usize], next: &mut impl FnMut() -> Dense<'t>) -> Plain<'t> {
-        Plain { hidden: hidden.iter().map(|_| next()).collect(), head: next() }
+    /// Its layers: `NAME.0, NAME.1, ..., head`.
+    pub fn layers(name: &str, inputs: usize, hidden: &[usize], outputs: usize) -> Vec<Layer> {
+        let mut layers = Vec::with_capacity(hidden.len() + 1);
+        let mut width = inputs;
+        for (k, &next) in hidden.iter().enumerate() {
+            layers.push(layer(format!("{name}.{k}"), width, next));
+            width = next;
+        }
+        layers.push(layer("head", width, outputs));
+        layers
     }
 
+    /// Declares the parameters of such layers.
+    pub fn declare(tracer: &'t Tracer, layers: &[Layer]) -> Plain<'t> {
+        let mut declared = layers.iter().map(|layer| Dense::declare(tracer, layer));
+        Plain::new(layers.len() - 1, &mut || declared.next().expect("every layer is declared"))
+    }
+
+    pub(super) fn new(hidden: usize, next: &mut impl FnMut() -> Dense<'t>) -> Plain<'t> {
+        Plain { hidden: (0..hidden).map(|_| next()).collect(), head: next() }
+    }
+
+    /// Its outputs, `[outputs][cols]`.
     pub fn apply(&self, x: Var<'t>) -> Var<'t> {
         self.head.apply(self.hidden.iter().fold(x, |x, layer| layer.apply(x).tanh()))
     }

@@ -1,0 +1,124 @@
+//! A baseline on a task: which learner, how fast, how long.
+
+use adjoint::Threads;
+use control::config::{Method, Network};
+use control::{Cases, Config};
+
+use super::Machine;
+use super::environment::Environment;
+use super::field::FieldEnvironment;
+use super::ppo::{Learned, Ppo};
+use super::td3::Td3;
+use crate::checkpoint::Checkpoint;
+use crate::learner::Learner;
+use crate::schedule::Schedule;
+use crate::train::{Diverged, Update, schedule};
+
+enum Agent {
+    OnPolicy(Box<Ppo<FieldEnvironment>>),
+    OffPolicy(Box<Td3<FieldEnvironment>>),
+}
+
+/// A training by trial.
+pub struct Baseline {
+    config: Config,
+    agent: Agent,
+    schedule: Schedule,
+    updates: usize,
+    steps: usize,
+}
+
+/// Copies of the physics worked on together.
+const ENVIRONMENTS_TOGETHER: usize = 16;
+
+/// Transitions worked on together: a layer on whole states wants many of them, one on what each agent sees has its agents.
+fn chunk(config: &Config) -> usize {
+    match (config.network(), config.equation().dims()) {
+        (Network::Central, _) => 64,
+        (_, 1) => 32,
+        _ => 8,
+    }
+}
+
+impl Baseline {
+    /// At its start.
+    ///
+    /// # Panics
+    /// If the config's method does not learn by trial.
+    pub fn new(config: &Config, pool: Cases, threads: usize) -> Baseline {
+        let method: &Method = config.method.as_ref().expect("a method that learns by trial");
+        let machine = Machine { threads: Threads::new(threads), chunk: chunk(config) };
+        let environment = |copies: usize, hold: usize| {
+            FieldEnvironment::new(config, pool.clone(), copies, hold, ENVIRONMENTS_TOGETHER, threads)
+        };
+        let train = &config.train;
+        let agent = match (&method.on_policy, &method.off_policy) {
+            (Some(settings), _) => Agent::OnPolicy(Box::new(Ppo::new(
+                environment(settings.envs, settings.hold),
+                settings,
+                train.batch,
+                train.clip,
+                train.seed,
+                machine,
+            ))),
+            (_, Some(settings)) => Agent::OffPolicy(Box::new(Td3::new(
+                environment(settings.envs, settings.hold),
+                settings,
+                train.batch,
+                train.clip,
+                train.seed,
+                machine,
+            ))),
+            _ => unreachable!("a method that learns by trial has settings for it"),
+        };
+        Baseline { config: config.clone(), agent, schedule: schedule(config), updates: 0, steps: 0 }
+    }
+
+    fn environment(&self) -> &FieldEnvironment {
+        match &self.agent {
+            Agent::OnPolicy(ppo) => ppo.environment(),
+            Agent::OffPolicy(td3) => td3.environment(),
+        }
+    }
+}
+
+impl Learner for Baseline {
+    fn updates(&self) -> usize {
+        self.updates
+    }
+
+    fn params(&self) -> &[f32] {
+        match &self.agent {
+            Agent::OnPolicy(ppo) => ppo.actor(),
+            Agent::OffPolicy(td3) => td3.actor(),
+        }
+    }
+
+    fn update(&mut self) -> Result<Update, Diverged> {
+        let rate = self.schedule.rate(self.updates);
+        let Learned { reward, critic, std, gradient_norm, steps } = match &mut self.agent {
+            Agent::OnPolicy(ppo) => ppo.update(rate),
+            Agent::OffPolicy(td3) => td3.update(rate),
+        };
+        let update = self.updates + 1;
+        if !(reward.is_finite() && gradient_norm.is_finite()) {
+            let what = format!("the mean reward is {reward}, the gradient's norm {gradient_norm}");
+            return Err(Diverged { task: self.config.task.clone(), update, what });
+        }
+        self.updates = update;
+        self.steps += steps * self.environment().hold();
+        Ok(Update {
+            update,
+            loss: -reward * self.environment().cost_unit(),
+            terms: vec![("critic", critic), ("exploration", std)],
+            gradient_norm,
+            parameter_norm: self.params().iter().map(|&p| f64::from(p).powi(2)).sum::<f64>().sqrt(),
+            rate,
+            steps: self.steps,
+        })
+    }
+
+    fn checkpoint(&self) -> Option<Checkpoint> {
+        None
+    }
+}

@@ -1,0 +1,314 @@
+//! A control task as an environment.
+//!
+//! A state is the field, its target where there is one, and the positions of agents that move. The reward is the negative *stage cost*:
+//! all terms of the training loss in one step, with their weights, in units of what the first step costs without control (mean over
+//! training cases). Learners decide every `hold` control steps: where a control step is short, what a single one does is lost in the
+//! noise of trials. The reward is then the mean over the steps an action is held. A stage knows no last step: terms that the loss asks for at the end only count in every step here, and the end of
+//! the horizon is a time limit. A field that leaves the finite numbers ends its episode with a reward of -100.
+
+use std::sync::Arc;
+
+use adjoint::{Input, Program, Session, Shape, Threads, Tracer, Var};
+use control::agents::start_positions;
+use control::closed_loop::driven_trace;
+use control::config::Network;
+use control::policy::{self, Layer, Policy, Sight};
+use control::random::{Purpose, stream};
+use control::{Cases, Config, Disturbance, objective};
+use rand::Rng;
+
+use super::environment::{Environment, Transition};
+use crate::train::cast;
+
+/// Reward of a field that leaves the finite numbers.
+const LOST: f32 = -100.0;
+
+/// Copies of a task.
+pub struct FieldEnvironment {
+    config: Config,
+    pool: Cases,
+    /// Control steps an action is held.
+    hold: usize,
+    threads: Threads,
+    session: Session<f32>,
+    inputs: Inputs,
+    weights: Vec<f64>,
+    cost_unit: f64,
+    copies: Vec<Episode>,
+    states: Vec<f32>,
+}
+
+/// What the program of a step is given.
+struct Inputs {
+    fixed: Vec<Input>,
+    states: Vec<Input>,
+    /// Disturbances, beside the actions.
+    sequences: Vec<Input>,
+}
+
+/// Where a copy stands.
+struct Episode {
+    /// Episodes begun.
+    number: u64,
+    case: usize,
+    /// Control steps done.
+    step: usize,
+    /// Disturbances of all steps, in the order of the sequences.
+    disturbed: Vec<Vec<f32>>,
+    /// Sensor noise of all steps, where there is any.
+    sensors: Vec<f32>,
+}
+
+impl FieldEnvironment {
+    /// So many copies of a task with cases of a pool, which hold an action for some control steps. Their first episodes are cut to different lengths, so that not all end together.
+    pub fn new(
+        config: &Config,
+        pool: Cases,
+        copies: usize,
+        hold: usize,
+        chunk: usize,
+        threads: usize,
+    ) -> FieldEnvironment {
+        let trace = driven_trace(config);
+        let named = |inputs: &[Input], names: &[&str]| {
+            inputs.iter().filter(|input| !names.contains(&input.name.as_str())).cloned().collect::<Vec<_>>()
+        };
+        let inputs = Inputs {
+            fixed: trace.fixed.clone(),
+            states: trace.states.clone(),
+            sequences: named(&trace.sequences, &["action"]),
+        };
+        let program = Arc::new(Program::<f32>::new(&trace, chunk.min(copies)));
+        let zeros = |inputs: &[Input]| -> Vec<Vec<f32>> {
+            inputs.iter().map(|input| vec![0.0; copies * input.shape.size()]).collect()
+        };
+        let (fixed, states) = (zeros(&inputs.fixed), zeros(&inputs.states));
+        fn slices(all: &[Vec<f32>]) -> Vec<&[f32]> {
+            all.iter().map(Vec::as_slice).collect()
+        }
+        let session = Session::new(program, copies, &[], &slices(&fixed), &slices(&states));
+        let mut environment = FieldEnvironment {
+            weights: objective::active(config).map(|term| term.weight(config)).collect(),
+            copies: (0..copies).map(|_| Episode::none()).collect(),
+            states: vec![0.0; copies * state_size(config)],
+            cost_unit: 1.0,
+            hold: hold.min(config.time.steps),
+            threads: Threads::new(threads),
+            config: config.clone(),
+            pool,
+            session,
+            inputs,
+        };
+        environment.start();
+        environment
+    }
+
+    /// Learns the unit of cost, then starts every copy.
+    fn start(&mut self) {
+        let copies = self.copies.len();
+        (0..copies).for_each(|copy| self.begin(copy));
+        self.advance(&vec![0.0; copies * self.actions() * self.agents()]);
+        let costs = self.stage_costs();
+        let mean = costs.iter().filter(|cost| cost.is_finite()).sum::<f64>() / copies as f64;
+        self.cost_unit = mean.max(f64::MIN_POSITIVE);
+        let decisions = self.config.time.steps / self.hold;
+        for copy in 0..copies {
+            self.begin(copy);
+            self.copies[copy].step = decisions * copy / copies * self.hold;
+        }
+        self.look();
+    }
+
+    /// A new episode of one copy.
+    fn begin(&mut self, copy: usize) {
+        let (seed, number) = (self.config.train.seed, self.copies[copy].number);
+        let index = number * self.copies.len() as u64 + copy as u64;
+        let case = stream(seed, Purpose::Episodes, index).random_range(0..self.pool.count);
+        let disturbance = Disturbance::training(seed, index as usize, 1);
+        let drawn = |name: &str| cast(&disturbance.draw(&self.config, name, 0));
+        self.copies[copy] = Episode {
+            number: number + 1,
+            case,
+            step: 0,
+            disturbed: self.inputs.sequences.iter().map(|input| drawn(&input.name)).collect(),
+            sensors: if self.config.noise.sensor > 0.0 { drawn("sensor_noise") } else { Vec::new() },
+        };
+        let start = start_positions(&self.config);
+        let given = |input: &Input| match input.name.as_str() {
+            "z" | "start" => cast(self.pool.z0(case)),
+            "target" => cast(self.pool.zt(case)),
+            "xi" => cast(self.pool.xi0(case).unwrap_or(&start)),
+            _ => vec![0.0; input.shape.size()],
+        };
+        let fixed: Vec<Vec<f32>> = self.inputs.fixed.iter().map(given).collect();
+        let states: Vec<Vec<f32>> = self.inputs.states.iter().map(given).collect();
+        let fixed: Vec<&[f32]> = fixed.iter().map(Vec::as_slice).collect();
+        let states: Vec<&[f32]> = states.iter().map(Vec::as_slice).collect();
+        self.session.restart(copy, &fixed, &states);
+    }
+
+    /// One step of the physics.
+    fn advance(&mut self, actions: &[f32]) {
+        let mut sequences = vec![actions.to_vec()];
+        for (k, input) in self.inputs.sequences.iter().enumerate() {
+            let size = input.shape.size();
+            let row = |episode: &Episode| episode.disturbed[k][episode.step * size..][..size].to_vec();
+            sequences.push(self.copies.iter().flat_map(row).collect());
+        }
+        let sequences: Vec<&[f32]> = sequences.iter().map(Vec::as_slice).collect();
+        self.session.step(&sequences, &self.threads);
+    }
+
+    /// The cost of the last step, in the units of the loss.
+    fn stage_costs(&self) -> Vec<f64> {
+        let mut costs = vec![0.0; self.copies.len()];
+        for (term, weight) in self.weights.iter().enumerate() {
+            let values = self.session.term(term);
+            costs.iter_mut().zip(values).for_each(|(cost, value)| *cost += weight * f64::from(value));
+        }
+        costs
+    }
+
+    /// Reads the states of all copies.
+    fn look(&mut self) {
+        let find = |name: &str| self.inputs.states.iter().position(|input| input.name == name);
+        let z = self.session.state(find("z").expect("a field"));
+        let xi = find("xi").map(|index| self.session.state(index));
+        let (points, size) = (self.config.points(), state_size(&self.config));
+        let tracks = policy::tracks(&self.config);
+        for (copy, state) in self.states.chunks_exact_mut(size).enumerate() {
+            let (field, rest) = state.split_at_mut(points);
+            field.copy_from_slice(&z[copy * points..(copy + 1) * points]);
+            let episode = &self.copies[copy];
+            let now = episode.sensors.get(episode.step * points..).unwrap_or(&[]);
+            let sigma = self.config.noise.sensor as f32;
+            field.iter_mut().zip(now).for_each(|(z, noise)| *z += sigma * noise);
+            let (target, positions) = rest.split_at_mut(if tracks { points } else { 0 });
+            if tracks {
+                target.iter_mut().zip(self.pool.zt(episode.case)).for_each(|(to, &z)| *to = z as f32);
+            }
+            if let Some(xi) = &xi {
+                let numbers = positions.len();
+                positions.copy_from_slice(&xi[copy * numbers..(copy + 1) * numbers]);
+            }
+        }
+    }
+
+    /// What a state is, in a trace.
+    fn sight<'t>(&self, state: Var<'t>) -> Sight<'t> {
+        let (config, tracer) = (&self.config, state.tracer());
+        let ((rows, cols), points) = (config.shape(), config.points());
+        let (dims, agents) = (config.equation().dims(), config.agents);
+        let z = state.slice(0..points).reshape(rows, cols);
+        let (target, after) = if policy::tracks(config) {
+            (state.slice(points..2 * points).reshape(rows, cols), 2 * points)
+        } else {
+            (tracer.constant(rows, cols, vec![0.0; points]), points)
+        };
+        let xi = if config.mobile() {
+            state.slice(after..after + dims * agents).reshape(dims, agents)
+        } else {
+            tracer.constant(dims, agents, start_positions(config)).broadcast(Shape::per_sample(dims, agents))
+        };
+        Sight { z, target, xi }
+    }
+}
+
+impl Episode {
+    fn none() -> Episode {
+        Episode { number: 0, case: 0, step: 0, disturbed: Vec::new(), sensors: Vec::new() }
+    }
+}
+
+/// Numbers in a state: field, target, positions.
+fn state_size(config: &Config) -> usize {
+    policy::state_size(config)
+}
+
+impl Environment for FieldEnvironment {
+    fn copies(&self) -> usize {
+        self.copies.len()
+    }
+    fn agents(&self) -> usize {
+        self.config.agents
+    }
+    fn actions(&self) -> usize {
+        policy::actions(&self.config)
+    }
+    fn state_size(&self) -> usize {
+        state_size(&self.config)
+    }
+    fn states(&self) -> &[f32] {
+        &self.states
+    }
+
+    fn step(&mut self, actions: &[f32]) -> Transition {
+        let bounded: Vec<f32> = actions.iter().map(|action| action.clamp(-1.0, 1.0)).collect();
+        let mut costs = vec![0.0; self.copies.len()];
+        for _ in 0..self.hold {
+            self.advance(&bounded);
+            self.copies.iter_mut().for_each(|episode| episode.step += 1);
+            let share = self.hold as f64;
+            costs.iter_mut().zip(self.stage_costs()).for_each(|(mean, cost)| *mean += cost / share);
+        }
+        self.look();
+        let size = self.state_size();
+        let lost: Vec<bool> = self
+            .states
+            .chunks_exact(size)
+            .zip(&costs)
+            .map(|(state, cost)| !cost.is_finite() || state.iter().any(|x| !x.is_finite()))
+            .collect();
+        let mut transition = Transition {
+            rewards: costs.iter().map(|cost| (-cost / self.cost_unit) as f32).collect(),
+            next: self.states.clone(),
+            truncated: self
+                .copies
+                .iter()
+                .map(|episode| episode.step + self.hold > self.config.time.steps)
+                .collect(),
+            terminated: lost.clone(),
+        };
+        for (copy, _) in lost.iter().enumerate().filter(|(_, lost)| **lost) {
+            transition.rewards[copy] = LOST;
+            transition.next[copy * size..(copy + 1) * size].fill(0.0);
+        }
+        let over: Vec<usize> = (0..self.copies.len()).filter(|&copy| transition.ended(copy)).collect();
+        if !over.is_empty() {
+            over.into_iter().for_each(|copy| self.begin(copy));
+            self.look();
+        }
+        transition
+    }
+
+    fn cost_unit(&self) -> f64 {
+        self.cost_unit
+    }
+    fn hold(&self) -> usize {
+        self.hold
+    }
+    fn actor_layers(&self) -> Vec<Layer> {
+        policy::layers(&self.config)
+    }
+    fn head_scale(&self) -> f64 {
+        self.config.policy.head_scale
+    }
+    fn actor<'t>(&self, tracer: &'t Tracer, state: Var<'t>) -> Var<'t> {
+        Policy::declare(tracer, &self.config).raw(self.sight(state)).tanh()
+    }
+    fn decentralised(&self) -> bool {
+        matches!(self.config.network(), Network::Local | Network::Operator)
+    }
+    fn global_size(&self) -> usize {
+        policy::state_size(&self.config)
+    }
+    fn global<'t>(&self, state: Var<'t>) -> Var<'t> {
+        policy::state(&self.config, self.sight(state))
+    }
+    fn view_size(&self) -> usize {
+        policy::view_size(&self.config)
+    }
+    fn view<'t>(&self, state: Var<'t>) -> Var<'t> {
+        policy::view(&self.config, self.sight(state))
+    }
+}

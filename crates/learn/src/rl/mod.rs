@@ -1,0 +1,57 @@
+//! Reinforcement learning: baselines that never look into the physics.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`environment`] | what learners see of a problem: states in, actions out, rewards; [`field`] makes one of a task |
+//! | [`ppo`] | PPO, and MAPPO where every agent has an actor of its own |
+//! | [`td3`] | TD3, and MATD3 |
+//! | [`advantage`], [`replay`] | what they need |
+//!
+//! Actor and critics are traces like everything else: a gradient step is the gradient of a "rollout" of one step whose samples are the
+//! transitions of a minibatch.
+
+pub mod advantage;
+mod baseline;
+pub mod environment;
+pub mod field;
+pub mod ppo;
+pub mod replay;
+pub mod td3;
+
+pub use baseline::Baseline;
+
+use adjoint::{Real, Run, Threads};
+
+/// A run of one step on a minibatch; every term counts with its weight.
+fn minibatch<'a>(
+    samples: usize,
+    params: &'a [f32],
+    sequences: &[&'a [f32]],
+    weights: &[f64],
+) -> Run<'a, f32> {
+    Run {
+        samples,
+        steps: 1,
+        params,
+        fixed: Vec::new(),
+        states: Vec::new(),
+        sequences: sequences.to_vec(),
+        weights: weights.iter().map(|&weight| vec![weight]).collect(),
+        carry_limit: None,
+    }
+}
+
+/// Rows of a table, one after the other.
+fn rows<T: Real>(table: &[T], size: usize, picked: &[usize]) -> Vec<T> {
+    let mut all = Vec::with_capacity(picked.len() * size);
+    picked.iter().for_each(|&row| all.extend_from_slice(&table[row * size..(row + 1) * size]));
+    all
+}
+
+/// Where a learner works.
+pub struct Machine {
+    /// Threads.
+    pub threads: Threads,
+    /// Samples worked on together.
+    pub chunk: usize,
+}

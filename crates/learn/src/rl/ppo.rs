@@ -1,0 +1,383 @@
+//! Proximal policy optimisation (Schulman et al. 2017), and MAPPO (Yu et al. 2022) where agents decide one by one.
+//!
+//! Actions are normal around what the actor says, with a standard deviation per kind of action that is learned too; the environment
+//! brings them to their bounds. An update collects `horizon` steps of all copies, estimates advantages (GAE), and goes over them
+//! `epochs` times in minibatches with
+//!
+//! ```text
+//! ratio = p_new(a | s) / p_old(a | s)
+//! loss  = - mean min(ratio A, clip(ratio, 1 - c, 1 + c) A) + c_v mean (V(s) - R)^2 - c_e entropy         R = A + V_old(s)
+//! ```
+//!
+//! A centralised actor has one probability for the joint action. Agents that decide one by one have a ratio each, with the advantage
+//! of the swarm; the critic is centralised in both cases. Advantages are normalised over an update. Rewards are multiplied by
+//! `1 - gamma`, so that values are of the size of rewards.
+
+use std::sync::Arc;
+
+use adjoint::{Program, Session, Sparse, Strategy, Tracer, Var};
+use control::config::OnPolicy;
+use control::policy::{Layer, Plain, first_values};
+use control::random::{Purpose, stream};
+use rand::Rng;
+use rand::seq::SliceRandom;
+use rand_distr::StandardNormal;
+
+use super::advantage::{Path, advantages};
+use super::environment::Environment;
+use super::{Machine, minibatch, rows};
+use crate::optimiser::{Adam, clip_global_norm};
+use crate::train::cast;
+
+const LOG_ROOT_TAU: f64 = 0.918_938_533_204_672_7;
+
+/// A learner.
+pub struct Ppo<E: Environment> {
+    environment: E,
+    settings: OnPolicy,
+    machine: Machine,
+    /// Transitions per minibatch.
+    batch: usize,
+    /// Bound of the gradient's norm.
+    clip: f64,
+    seed: u64,
+    /// Actor, logarithms of the standard deviations, critic.
+    params: Vec<f32>,
+    actor_len: usize,
+    adam: Adam,
+    learner: Program<f32>,
+    acting: Session<f32>,
+    updates: usize,
+}
+
+/// What an update did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Learned {
+    /// Mean reward of a step.
+    pub reward: f64,
+    /// Mean square error of the critic.
+    pub critic: f64,
+    /// Mean standard deviation of actions.
+    pub std: f64,
+    /// Norm of the last gradient before clipping.
+    pub gradient_norm: f64,
+    /// Control steps tried, all copies together.
+    pub steps: usize,
+}
+
+/// What was collected, `[copies][steps]` each.
+struct Collected {
+    states: Vec<f32>,
+    actions: Vec<f32>,
+    /// Log-probabilities, one per decision.
+    old: Vec<f32>,
+    advantages: Vec<f32>,
+    returns: Vec<f32>,
+    reward: f64,
+}
+
+/// The critic of an environment.
+fn critic_layers(environment: &impl Environment, settings: &OnPolicy) -> Vec<Layer> {
+    Plain::layers("critic", environment.global_size(), &settings.critic_hidden, 1)
+}
+
+/// The log-probability of actions: one per agent, or one for all.
+fn log_probability<'t>(action: Var<'t>, mean: Var<'t>, log_std: Var<'t>, each: bool) -> Var<'t> {
+    let away = (action - mean) * (-log_std).exp();
+    let density = -0.5 * away.square() - (log_std + LOG_ROOT_TAU);
+    if !each {
+        return density.sum();
+    }
+    let kinds = density.rows();
+    density.linear(&Sparse::from_rows(kinds, vec![(0..kinds).map(|kind| (kind, 1.0)).collect()]))
+}
+
+impl<E: Environment> Ppo<E> {
+    /// A learner at its start.
+    pub fn new(
+        environment: E,
+        settings: &OnPolicy,
+        batch: usize,
+        clip: f64,
+        seed: u64,
+        machine: Machine,
+    ) -> Ppo<E> {
+        let actor = first_values(
+            &environment.actor_layers(),
+            environment.head_scale(),
+            &mut stream(seed, Purpose::Parameters, 0),
+        );
+        let critic =
+            first_values(&critic_layers(&environment, settings), 1.0, &mut stream(seed, Purpose::Critics, 0));
+        let mut params = cast(&actor);
+        params.extend(vec![settings.std.ln() as f32; environment.actions()]);
+        params.extend(cast(&critic));
+        let learner = learner(&environment, settings, machine.chunk);
+        let acting = Arc::new(acting(&environment, settings, environment.copies().min(machine.chunk)));
+        Ppo {
+            adam: Adam::new(params.len()),
+            acting: Session::new(acting, environment.copies(), &params, &[], &[]),
+            actor_len: actor.len(),
+            settings: settings.clone(),
+            learner,
+            params,
+            environment,
+            machine,
+            batch,
+            clip,
+            seed,
+            updates: 0,
+        }
+    }
+
+    /// Parameters of the actor.
+    pub fn actor(&self) -> &[f32] {
+        &self.params[..self.actor_len]
+    }
+
+    /// All parameters.
+    pub fn params(&self) -> &[f32] {
+        &self.params
+    }
+
+    /// The environment.
+    pub fn environment(&self) -> &E {
+        &self.environment
+    }
+
+    /// Collects, then learns from it with a learning rate.
+    pub fn update(&mut self, rate: f64) -> Learned {
+        self.acting.set_params(&self.params);
+        let collected = self.collect();
+        let count = collected.returns.len();
+        let mut order: Vec<usize> = (0..count).collect();
+        let mut rng = stream(self.seed, Purpose::Minibatches, self.updates as u64);
+        let (mut critic, mut norm, mut gradients) = (0.0, 0.0, 0);
+        for _ in 0..self.settings.epochs {
+            order.shuffle(&mut rng);
+            for picked in order.chunks(self.batch) {
+                let (error, length) = self.descend(&collected, picked, rate);
+                critic += error;
+                norm = length;
+                gradients += 1;
+            }
+        }
+        self.updates += 1;
+        Learned {
+            reward: collected.reward,
+            critic: critic / f64::from(gradients),
+            std: self.stds().map(f64::from).sum::<f64>() / self.environment.actions() as f64,
+            gradient_norm: norm,
+            steps: count,
+        }
+    }
+
+    fn stds(&self) -> impl Iterator<Item = f32> + '_ {
+        let kinds = self.environment.actions();
+        self.params[self.actor_len..self.actor_len + kinds].iter().map(|log_std| log_std.exp())
+    }
+
+    /// Mean actions and values of the states now.
+    fn judge(&mut self) -> (Vec<f32>, Vec<f32>) {
+        self.acting.step(&[self.environment.states()], &self.machine.threads);
+        (self.acting.record(0), self.acting.record(1))
+    }
+
+    /// Values of some states.
+    fn values(&mut self, states: &[f32]) -> Vec<f32> {
+        self.acting.step(&[states], &self.machine.threads);
+        self.acting.record(1)
+    }
+
+    /// Tries `horizon` steps in all copies.
+    fn collect(&mut self) -> Collected {
+        let (copies, horizon) = (self.environment.copies(), self.settings.horizon);
+        let (kinds, agents) = (self.environment.actions(), self.environment.agents());
+        let (state_size, action_size) = (self.environment.state_size(), kinds * agents);
+        let scale = 1.0 - self.settings.gamma as f32;
+        let stds: Vec<f32> = self.stds().collect();
+        let mut rng = stream(self.seed, Purpose::Exploration, self.updates as u64);
+        let mut paths: Vec<Collecting> = (0..copies).map(|_| Collecting::default()).collect();
+        let (mut means, mut values) = self.judge();
+        for _ in 0..horizon {
+            let states = self.environment.states().to_vec();
+            let noise: Vec<f32> =
+                (0..copies * action_size).map(|_| rng.sample::<f32, _>(StandardNormal)).collect();
+            let std = |i: usize| stds[i % action_size / agents];
+            let actions: Vec<f32> = (0..noise.len()).map(|i| means[i] + std(i) * noise[i]).collect();
+            let transition = self.environment.step(&actions);
+            // where an episode ended, the value of what it reached is not that of the state the next one starts from
+            let anything_ended = (0..copies).any(|copy| transition.ended(copy));
+            let reached = anything_ended.then(|| self.values(&transition.next));
+            let (next_means, next_values) = self.judge();
+            for (copy, path) in paths.iter_mut().enumerate() {
+                let (s, a) = (copy * state_size, copy * action_size);
+                path.states.extend_from_slice(&states[s..s + state_size]);
+                path.actions.extend_from_slice(&actions[a..a + action_size]);
+                path.noise.extend_from_slice(&noise[a..a + action_size]);
+                path.rewards.push(scale * transition.rewards[copy]);
+                path.values.push(values[copy]);
+                path.next_values.push(reached.as_ref().unwrap_or(&next_values)[copy]);
+                path.terminated.push(transition.terminated[copy]);
+                path.ended.push(transition.ended(copy));
+            }
+            (means, values) = (next_means, next_values);
+        }
+        self.collected(&paths, &stds)
+    }
+
+    fn collected(&self, paths: &[Collecting], stds: &[f32]) -> Collected {
+        let (gamma, lambda) = (self.settings.gamma as f32, self.settings.lambda as f32);
+        let join = |of: &dyn Fn(&Collecting) -> &[f32]| paths.iter().flat_map(|p| of(p).to_vec()).collect();
+        let mut advantage = Vec::new();
+        for path in paths {
+            advantage.extend(advantages(&path.path(), gamma, lambda));
+        }
+        let values: Vec<f32> = join(&|path| &path.values);
+        let returns = advantage.iter().zip(&values).map(|(a, v)| a + v).collect();
+        let count = advantage.len() as f32;
+        let mean = advantage.iter().sum::<f32>() / count;
+        let spread = (advantage.iter().map(|a| (a - mean).powi(2)).sum::<f32>() / count).sqrt();
+        advantage.iter_mut().for_each(|a| *a = (*a - mean) / (spread + 1e-8));
+        let rewards: Vec<f32> = join(&|path| &path.rewards);
+        let noise: Vec<f32> = join(&|path| &path.noise);
+        Collected {
+            states: join(&|path| &path.states),
+            actions: join(&|path| &path.actions),
+            old: self.old_log_probabilities(&noise, stds),
+            returns,
+            advantages: advantage,
+            reward: rewards.iter().map(|&r| f64::from(r)).sum::<f64>()
+                / f64::from(count)
+                / (1.0 - self.settings.gamma),
+        }
+    }
+
+    /// Log-probabilities of what was done, from how far it was from the mean.
+    fn old_log_probabilities(&self, noise: &[f32], stds: &[f32]) -> Vec<f32> {
+        let agents = self.environment.agents();
+        let each = |transition: &[f32]| -> Vec<f32> {
+            let mut sums = vec![0.0; agents];
+            for (kind, row) in transition.chunks_exact(agents).enumerate() {
+                let offset = stds[kind].ln() + LOG_ROOT_TAU as f32;
+                sums.iter_mut().zip(row).for_each(|(sum, n)| *sum -= 0.5 * n * n + offset);
+            }
+            if self.environment.decentralised() { sums } else { vec![sums.iter().sum()] }
+        };
+        noise.chunks_exact(stds.len() * agents).flat_map(each).collect()
+    }
+
+    /// One gradient step on a minibatch; returns the critic's error and the gradient's norm.
+    fn descend(&mut self, collected: &Collected, picked: &[usize], rate: f64) -> (f64, f64) {
+        let (kinds, agents) = (self.environment.actions(), self.environment.agents());
+        let decisions = if self.environment.decentralised() { agents } else { 1 };
+        let states = rows(&collected.states, self.environment.state_size(), picked);
+        let actions = rows(&collected.actions, kinds * agents, picked);
+        let old = rows(&collected.old, decisions, picked);
+        let advantages = rows(&collected.advantages, 1, picked);
+        let returns = rows(&collected.returns, 1, picked);
+        let weights = [1.0, self.settings.value_weight, -self.settings.entropy_weight];
+        let sequences: [&[f32]; 5] = [&states, &actions, &old, &advantages, &returns];
+        let run = minibatch(picked.len(), &self.params, &sequences, &weights);
+        let mut gradient = self.learner.gradient(&run, &self.machine.threads, Strategy::Store);
+        let norm = f64::from(clip_global_norm(&mut gradient.params, self.clip as f32));
+        if norm.is_finite() {
+            self.adam.update(&mut self.params, &gradient.params, rate);
+        }
+        (gradient.terms[1] / self.settings.value_weight.max(f64::MIN_POSITIVE), norm)
+    }
+}
+
+/// What one copy did.
+#[derive(Default)]
+struct Collecting {
+    states: Vec<f32>,
+    actions: Vec<f32>,
+    noise: Vec<f32>,
+    rewards: Vec<f32>,
+    values: Vec<f32>,
+    next_values: Vec<f32>,
+    terminated: Vec<bool>,
+    ended: Vec<bool>,
+}
+
+impl Collecting {
+    fn path(&self) -> Path<'_> {
+        Path {
+            rewards: &self.rewards,
+            values: &self.values,
+            next_values: &self.next_values,
+            terminated: &self.terminated,
+            ended: &self.ended,
+        }
+    }
+}
+
+/// States to mean actions (record 0) and values (record 1).
+fn acting(environment: &impl Environment, settings: &OnPolicy, chunk: usize) -> Program<f32> {
+    let tracer = Tracer::new();
+    let state = tracer.sequence("state", environment.state_size(), 1);
+    tracer.record("mean", environment.actor(&tracer, state));
+    tracer.param("log_std", environment.actions(), 1);
+    let critic = Plain::declare(&tracer, &critic_layers(environment, settings));
+    tracer.record("value", critic.apply(environment.global(state)));
+    drop(critic);
+    Program::new(&tracer.finish(), chunk)
+}
+
+/// The loss on a transition: terms for policy, critic and entropy.
+fn learner(environment: &impl Environment, settings: &OnPolicy, chunk: usize) -> Program<f32> {
+    let tracer = Tracer::new();
+    let (kinds, agents) = (environment.actions(), environment.agents());
+    let each = environment.decentralised();
+    let state = tracer.sequence("state", environment.state_size(), 1);
+    let action = tracer.sequence("action", kinds, agents);
+    let old = tracer.sequence("old", 1, if each { agents } else { 1 });
+    let advantage = tracer.sequence("advantage", 1, 1);
+    let reward_to_go = tracer.sequence("return", 1, 1);
+    let mean = environment.actor(&tracer, state);
+    let log_std = tracer.param("log_std", kinds, 1);
+    let ratio = (log_probability(action, mean, log_std, each) - old).exp();
+    let (low, high) = (1.0 - settings.ratio_clip, 1.0 + settings.ratio_clip);
+    let (free, held) = (ratio * advantage, ratio.clamp(low, high) * advantage);
+    let least = free - (free - held).relu();
+    tracer.term("policy", -least.mean());
+    {
+        let critic = Plain::declare(&tracer, &critic_layers(environment, settings));
+        tracer.term("critic", (critic.apply(environment.global(state)) - reward_to_go).square());
+    }
+    // of a normal distribution, but for a constant; spread over samples so that it is one number for each
+    tracer.term("entropy", (log_std + 0.0 * advantage).mean());
+    Program::new(&tracer.finish(), chunk)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use adjoint::Threads;
+
+    /// Log-probabilities in a trace, of two agents with two kinds of action.
+    fn traced(each: bool) -> Vec<f32> {
+        let tracer = Tracer::new();
+        let (action, mean) = (tracer.sequence("action", 2, 2), tracer.sequence("mean", 2, 2));
+        let log_std = tracer.param("log_std", 2, 1);
+        tracer.record("log", log_probability(action, mean, log_std, each));
+        let program = Program::<f32>::new(&tracer.finish(), 1);
+        let params = [0.5f32.ln(), 2.0f32.ln()];
+        let run = minibatch(1, &params, &[&[1.0, 2.0, 3.0, 4.0], &[1.0, 1.0, 1.0, 0.0]], &[]);
+        program.forward(&run, &Threads::new(1)).records.remove(0)
+    }
+
+    #[test]
+    fn log_probabilities_are_those_of_normal_distributions() {
+        let density = |x: f64, mean: f64, std: f64| {
+            (-0.5 * ((x - mean) / std).powi(2)).exp() / (std * (2.0 * std::f64::consts::PI).sqrt())
+        };
+        // rows are kinds, columns agents
+        let first = (density(1.0, 1.0, 0.5) * density(3.0, 1.0, 2.0)).ln();
+        let second = (density(2.0, 1.0, 0.5) * density(4.0, 0.0, 2.0)).ln();
+        let found = traced(true);
+        assert!((f64::from(found[0]) - first).abs() < 1e-5 && (f64::from(found[1]) - second).abs() < 1e-5);
+        assert!((f64::from(traced(false)[0]) - (first + second)).abs() < 1e-5);
+    }
+}

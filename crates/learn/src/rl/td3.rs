@@ -1,0 +1,329 @@
+//! Twin delayed deterministic policy gradient (Fujimoto et al. 2018), and MATD3 where agents decide one by one.
+//!
+//! Two critics learn what an action is worth from transitions of the past, the actor follows the first of them:
+//!
+//! ```text
+//! a' = clip(actor'(s') + clip(noise, -c, c), -1, 1)                 target smoothing
+//! y  = r + gamma min(Q1'(s', a'), Q2'(s', a')) [something follows]   twin critics
+//! Q1, Q2: mean (Q(s, a) - y)^2        every gradient step
+//! actor:  - mean Q1(s, actor(s))      every `delay` gradient steps, then target' <- (1 - tau) target' + tau network
+//! ```
+//!
+//! Critics are of the whole state and the joint action (`critic = "joint"`, what the name MATD3 stands for), or of every agent's own
+//! view and action with the reward of the swarm (`"independent"`). Rewards are multiplied by `1 - gamma`, so that values are of the
+//! size of rewards.
+
+use std::sync::Arc;
+
+use adjoint::{Program, Session, Strategy, Tracer, Var};
+use control::config::{Critic, OffPolicy};
+use control::policy::{Layer, Plain, first_values};
+use control::random::{Purpose, stream};
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::StandardNormal;
+
+use super::environment::Environment;
+use super::ppo::Learned;
+use super::replay::{Drawn, Replay};
+use super::{Machine, minibatch};
+use crate::optimiser::{Adam, clip_global_norm};
+use crate::train::cast;
+
+/// A learner.
+pub struct Td3<E: Environment> {
+    environment: E,
+    settings: OffPolicy,
+    machine: Machine,
+    batch: usize,
+    clip: f64,
+    seed: u64,
+    replay: Replay,
+    actor: Trained,
+    /// Both critics, one after the other.
+    critics: Trained,
+    programs: Programs,
+    acting: Session<f32>,
+    updates: usize,
+    gradient_steps: usize,
+}
+
+/// Parameters that are learned, and those that follow them slowly.
+struct Trained {
+    params: Vec<f32>,
+    slow: Vec<f32>,
+    adam: Adam,
+}
+
+impl Trained {
+    fn new(params: Vec<f32>) -> Trained {
+        Trained { slow: params.clone(), adam: Adam::new(params.len()), params }
+    }
+
+    fn descend(&mut self, mut gradient: Vec<f32>, clip: f64, rate: f64) -> f64 {
+        let norm = f64::from(clip_global_norm(&mut gradient, clip as f32));
+        if norm.is_finite() {
+            self.adam.update(&mut self.params, &gradient, rate);
+        }
+        norm
+    }
+
+    /// The slow ones come a little nearer.
+    fn follow(&mut self, tau: f64) {
+        let tau = tau as f32;
+        self.slow.iter_mut().zip(&self.params).for_each(|(slow, new)| *slow += tau * (new - *slow));
+    }
+}
+
+struct Programs {
+    /// Next states and noise to the value that follows; slow actor, slow critics.
+    target: Program<f32>,
+    /// Errors of both critics.
+    critics: Program<f32>,
+    /// The value of what the actor does; actor, critics.
+    actor: Program<f32>,
+}
+
+/// How critics are built.
+struct Critics<'a, E> {
+    environment: &'a E,
+    settings: &'a OffPolicy,
+}
+
+impl<E: Environment> Critics<'_, E> {
+    fn layers(&self) -> Vec<Layer> {
+        let (kinds, agents) = (self.environment.actions(), self.environment.agents());
+        let inputs = match self.settings.critic {
+            Critic::Joint => self.environment.global_size() + kinds * agents,
+            Critic::Independent => self.environment.view_size() + kinds,
+        };
+        Plain::layers("critic", inputs, &self.settings.critic_hidden, 1)
+    }
+
+    /// Values a critic gives: one per agent, or one for all.
+    fn judgements(&self) -> usize {
+        if self.settings.critic == Critic::Joint { 1 } else { self.environment.agents() }
+    }
+
+    /// Declares both and applies them.
+    fn apply<'t>(&self, tracer: &'t Tracer, state: Var<'t>, action: Var<'t>) -> [Var<'t>; 2] {
+        let input = match self.settings.critic {
+            Critic::Joint => {
+                self.environment.global(state).stack(action.reshape(action.rows() * action.cols(), 1))
+            }
+            Critic::Independent => self.environment.view(state).stack(action),
+        };
+        [0, 1].map(|_| Plain::declare(tracer, &self.layers()).apply(input))
+    }
+}
+
+impl<E: Environment> Td3<E> {
+    /// A learner at its start.
+    pub fn new(
+        environment: E,
+        settings: &OffPolicy,
+        batch: usize,
+        clip: f64,
+        seed: u64,
+        machine: Machine,
+    ) -> Td3<E> {
+        let critics = Critics { environment: &environment, settings };
+        let actor = first_values(
+            &environment.actor_layers(),
+            environment.head_scale(),
+            &mut stream(seed, Purpose::Parameters, 0),
+        );
+        let twins: Vec<f64> = (0..2)
+            .flat_map(|twin| first_values(&critics.layers(), 1.0, &mut stream(seed, Purpose::Critics, twin)))
+            .collect();
+        let programs = Programs {
+            target: target_program(&critics, machine.chunk),
+            critics: critics_program(&critics, machine.chunk),
+            actor: actor_program(&critics, machine.chunk),
+        };
+        let acting = Arc::new(acting(&environment, environment.copies().min(machine.chunk)));
+        let (state_size, action_size) =
+            (environment.state_size(), environment.actions() * environment.agents());
+        let actor = Trained::new(cast(&actor));
+        Td3 {
+            acting: Session::new(acting, environment.copies(), &actor.params, &[], &[]),
+            replay: Replay::new(settings.buffer, state_size, action_size),
+            critics: Trained::new(cast(&twins)),
+            settings: settings.clone(),
+            environment,
+            machine,
+            batch,
+            clip,
+            seed,
+            actor,
+            programs,
+            updates: 0,
+            gradient_steps: 0,
+        }
+    }
+
+    /// Parameters of the actor.
+    pub fn actor(&self) -> &[f32] {
+        &self.actor.params
+    }
+
+    /// The environment.
+    pub fn environment(&self) -> &E {
+        &self.environment
+    }
+
+    /// Collects, then learns from what was ever collected, with a learning rate. The first update fills the memory with random actions.
+    pub fn update(&mut self, rate: f64) -> Learned {
+        let mut rng = stream(self.seed, Purpose::Exploration, self.updates as u64);
+        let copies = self.environment.copies();
+        let (mut reward, mut steps) = (0.0, 0);
+        while self.replay.len() < self.settings.first.min(self.settings.buffer) {
+            reward += self.collect(&mut rng, true);
+            steps += copies;
+        }
+        self.acting.set_params(&self.actor.params);
+        for _ in 0..self.settings.interval {
+            reward += self.collect(&mut rng, false);
+            steps += copies;
+        }
+        let mut rng = stream(self.seed, Purpose::Minibatches, self.updates as u64);
+        let (mut error, mut norm) = (0.0, 0.0);
+        let gradient_steps =
+            self.settings.gradient_steps + self.settings.warmup.saturating_sub(self.gradient_steps);
+        for _ in 0..gradient_steps {
+            let (critic, length) = self.descend(&mut rng, rate);
+            error += critic / gradient_steps as f64;
+            norm = length;
+        }
+        self.updates += 1;
+        Learned {
+            reward: reward * copies as f64 / steps as f64,
+            critic: error,
+            std: self.settings.explore,
+            gradient_norm: norm,
+            steps,
+        }
+    }
+
+    /// One step of all copies; returns their mean reward.
+    fn collect(&mut self, rng: &mut ChaCha8Rng, at_random: bool) -> f64 {
+        let states = self.environment.states().to_vec();
+        let (copies, state_size) = (self.environment.copies(), self.environment.state_size());
+        let size = self.environment.actions() * self.environment.agents();
+        let explore = self.settings.explore as f32;
+        let actions: Vec<f32> = if at_random {
+            (0..copies * size).map(|_| rng.random_range(-1.0..=1.0)).collect()
+        } else {
+            self.acting.step(&[&states], &self.machine.threads);
+            let noisy = |mean: f32| mean + explore * rng.sample::<f32, _>(StandardNormal);
+            self.acting.record(0).into_iter().map(noisy).map(|action| action.clamp(-1.0, 1.0)).collect()
+        };
+        let transition = self.environment.step(&actions);
+        let scale = 1.0 - self.settings.gamma as f32;
+        for copy in 0..copies {
+            let (s, a) = (copy * state_size, copy * size);
+            self.replay.push(
+                &states[s..s + state_size],
+                &actions[a..a + size],
+                scale * transition.rewards[copy],
+                &transition.next[s..s + state_size],
+                transition.terminated[copy],
+            );
+        }
+        transition.rewards.iter().map(|&r| f64::from(r)).sum::<f64>() / copies as f64
+    }
+
+    /// One gradient step of the critics, and of the actor if it is its turn; returns the critics' error and their gradient's norm.
+    fn descend(&mut self, rng: &mut ChaCha8Rng, rate: f64) -> (f64, f64) {
+        let drawn = self.replay.draw(self.batch, rng);
+        let targets = self.targets(&drawn, rng);
+        let sequences: [&[f32]; 3] = [&drawn.states, &drawn.actions, &targets];
+        let run = minibatch(self.batch, &self.critics.params, &sequences, &[1.0]);
+        let gradient = self.programs.critics.gradient(&run, &self.machine.threads, Strategy::Store);
+        let error = gradient.loss;
+        let norm = self.critics.descend(gradient.params, self.clip, rate);
+        self.gradient_steps += 1;
+        if !self.gradient_steps.is_multiple_of(self.settings.delay) {
+            return (error, norm);
+        }
+        if self.gradient_steps > self.settings.warmup {
+            let both = [&self.actor.params[..], &self.critics.params].concat();
+            let run = minibatch(self.batch, &both, &[&drawn.states], &[1.0]);
+            let mut gradient = self.programs.actor.gradient(&run, &self.machine.threads, Strategy::Store);
+            gradient.params.truncate(self.actor.params.len());
+            self.actor.descend(gradient.params, self.clip, rate);
+        }
+        self.actor.follow(self.settings.tau);
+        self.critics.follow(self.settings.tau);
+        (error, norm)
+    }
+
+    /// What the critics should say.
+    fn targets(&self, drawn: &Drawn, rng: &mut ChaCha8Rng) -> Vec<f32> {
+        let size = self.environment.actions() * self.environment.agents();
+        let (sigma, bound) = (self.settings.smooth as f32, self.settings.smooth_clip as f32);
+        let noise: Vec<f32> = (0..self.batch * size)
+            .map(|_| (sigma * rng.sample::<f32, _>(StandardNormal)).clamp(-bound, bound))
+            .collect();
+        let slow = [&self.actor.slow[..], &self.critics.slow].concat();
+        let run = minibatch(self.batch, &slow, &[&drawn.next, &noise], &[]);
+        let follows = self.programs.target.forward(&run, &self.machine.threads).records.remove(0);
+        let each = follows.len() / self.batch;
+        let gamma = self.settings.gamma as f32;
+        (follows.iter().enumerate())
+            .map(|(i, q)| drawn.rewards[i / each] + gamma * drawn.goes_on[i / each] * q)
+            .collect()
+    }
+}
+
+/// States to actions (record 0).
+fn acting(environment: &impl Environment, chunk: usize) -> Program<f32> {
+    let tracer = Tracer::new();
+    let state = tracer.sequence("state", environment.state_size(), 1);
+    tracer.record("action", environment.actor(&tracer, state));
+    Program::new(&tracer.finish(), chunk)
+}
+
+fn target_program<E: Environment>(critics: &Critics<'_, E>, chunk: usize) -> Program<f32> {
+    let (tracer, environment) = (Tracer::new(), critics.environment);
+    let next = tracer.sequence("next", environment.state_size(), 1);
+    let noise = tracer.sequence("noise", environment.actions(), environment.agents());
+    let action = (environment.actor(&tracer, next) + noise).clamp(-1.0, 1.0);
+    let [q1, q2] = critics.apply(&tracer, next, action);
+    tracer.record("least", q1 - (q1 - q2).relu());
+    Program::new(&tracer.finish(), chunk)
+}
+
+fn critics_program<E: Environment>(critics: &Critics<'_, E>, chunk: usize) -> Program<f32> {
+    let (tracer, environment) = (Tracer::new(), critics.environment);
+    let state = tracer.sequence("state", environment.state_size(), 1);
+    let action = tracer.sequence("action", environment.actions(), environment.agents());
+    let wanted = tracer.sequence("wanted", 1, critics.judgements());
+    let [q1, q2] = critics.apply(&tracer, state, action);
+    tracer.term("error", (q1 - wanted).mean_square() + (q2 - wanted).mean_square());
+    Program::new(&tracer.finish(), chunk)
+}
+
+fn actor_program<E: Environment>(critics: &Critics<'_, E>, chunk: usize) -> Program<f32> {
+    let tracer = Tracer::new();
+    let state = tracer.sequence("state", critics.environment.state_size(), 1);
+    let action = critics.environment.actor(&tracer, state);
+    let [q1, _] = critics.apply(&tracer, state, action);
+    tracer.term("value", -q1.mean());
+    Program::new(&tracer.finish(), chunk)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_parameters_follow_by_their_share() {
+        let mut trained = Trained::new(vec![0.0, 1.0]);
+        trained.params = vec![1.0, 3.0];
+        trained.follow(0.25);
+        assert_eq!(trained.slow, [0.25, 1.5]);
+        (0..100).for_each(|_| trained.follow(0.25));
+        assert!((trained.slow[0] - 1.0).abs() < 1e-6 && (trained.slow[1] - 3.0).abs() < 1e-6);
+    }
+}
