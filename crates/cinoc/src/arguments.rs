@@ -221,6 +221,7 @@ impl From<SweepAxis> for lab::sweep::Axis {
   cinoc reproduce cardinality         one experiment; results/cardinality.md has its tables and figures
   cinoc reproduce all --quick         every experiment, a little of each: to see that everything works
   cinoc reproduce effort --seeds 3    with three training seeds where numbers are compared
+  cinoc reproduce table --methods all the operator policy beside every baseline
   cinoc reproduce page                docs/results.md from the files in results/
 
 An experiment that is stopped (Ctrl-C) or killed goes on where it was when the command is given again.")]
@@ -233,6 +234,9 @@ pub struct Reproduce {
     /// Training seeds where numbers are compared [default: what the experiment asks for].
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub seeds: Option<usize>,
+    /// With table: compare these methods (cinoc, dpc, ppo, td3, mappo, matd3, separated by commas), or all.
+    #[arg(long, value_delimiter = ',', value_name = "METHOD,...|all")]
+    pub methods: Option<Vec<String>>,
     /// Folder for results [default: results, or runs/quick/results].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

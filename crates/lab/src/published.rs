@@ -96,6 +96,29 @@ pub fn published(task: &str) -> Option<Published> {
     }
 }
 
+/// What the paper's main table says about the other methods: PPO, TD3, MAPPO, MATD3, DPC.
+pub fn published_method(task: &str, method: &str) -> Option<&'static str> {
+    let row = match task {
+        "fkpp1d" => ["0.053 ± 0.091", "0.010 ± 0.016", "0.004 ± 0.010", "0.022 ± 0.050", "1.4e-4 ± 1.9e-4"],
+        "heat1d" => ["0.016 ± 0.062", "0.006 ± 0.029", "0.001 ± 0.002", "0.016 ± 0.032", "7.9e-5 ± 1.1e-4"],
+        "heat2d" => ["0.015 ± 0.026", "0.009 ± 0.016", "0.006 ± 0.016", "0.022 ± 0.016", "2.1e-4 ± 2.2e-4"],
+        "heat2d-obstacles" => {
+            ["0.016 ± 0.023", "0.012 ± 0.014", "0.004 ± 0.015", "0.015 ± 0.012", "2.7e-4 ± 2.6e-4"]
+        }
+        "ks1d" => ["0.13 ± 0.13", "0.13 ± 0.13", "0.13 ± 0.13", "0.18 ± 0.18", "0.16 ± 0.15"],
+        "ks2d" => ["12.96 ± 4.24", "1.66 ± 0.58", "0.50 ± 0.24", "0.91 ± 0.27", "9.74 ± 2.32"],
+        "turb2d" => ["34.52 ± 12.35", "5.57 ± 3.15", "4.48 ± 2.84", "3.71 ± 2.46", "3.28 ± 2.19"],
+        "density2d" => ["0.005 ± 0.005", "0.021 ± 0.017", "0.008 ± 0.008", "0.021 ± 0.017", "0.002 ± 0.010"],
+        _ => return None,
+    };
+    match method {
+        "cinoc" => published(task).map(|paper| paper.cinoc),
+        name => {
+            ["ppo", "td3", "mappo", "matd3", "dpc"].iter().position(|known| *known == name).map(|i| row[i])
+        }
+    }
+}
+
 /// The mean of a published "mean ± spread".
 pub fn leading(text: &str) -> Option<f64> {
     text.split(' ').next()?.parse().ok()

@@ -23,6 +23,8 @@ pub struct TrainingLog {
     pub rate: Vec<f64>,
     /// Wall time of each update.
     pub seconds: Vec<f64>,
+    /// Control steps simulated up to each.
+    pub steps: Vec<f64>,
 }
 
 impl TrainingLog {
@@ -58,6 +60,7 @@ impl TrainingLog {
             terms: terms.collect(),
             gradient_norm: key("gradient_norm"),
             rate: key("lr"),
+            steps: key("steps"),
             seconds: key("updates_per_s").into_iter().map(|rate| 1.0 / rate).collect(),
         }
     }

@@ -215,6 +215,8 @@ fn off_policy(central: bool, critic: Critic) -> f64 {
     let preset = Config::resolve_method("heat1d", name, None, &[]).unwrap().method.unwrap();
     let settings = OffPolicy {
         envs: 8,
+        hold: 1,
+        critic_hidden: HIDDEN.to_vec(),
         first: 2000,
         gamma: 0.95,
         critic,

@@ -4,6 +4,7 @@ use super::print_json;
 use crate::arguments::Reproduce;
 use crate::failure::Failure;
 use crate::terminal::{Bar, paint, table};
+use control::config::methods;
 use lab::experiments::{Experiment, experiment, experiments};
 use lab::results::{Results, page};
 use lab::workshop::{LabError, Size, Workshop};
@@ -17,6 +18,7 @@ pub fn run(request: &Reproduce) -> Result<(), Failure> {
         None => list(request.json),
         Some("page") => write_page(request),
         Some("all") => reproduce(request, experiments().iter().collect()),
+        Some("table") if request.methods.is_some() => reproduce(request, vec![experiment("methods")?]),
         Some(name) => reproduce(request, vec![experiment(name)?]),
     }
 }
@@ -41,7 +43,8 @@ fn reproduce(request: &Reproduce, chosen: Vec<&Experiment>) -> Result<(), Failur
     let out = or(&request.out, "results", "runs/quick/results");
     let folder = or(&request.runs, "runs/lab", "runs/quick");
     let (bar, threads) = (Bar::new(), super::threads(request.threads));
-    let workshop = Workshop::new(size, threads, request.seeds, folder, PathBuf::from("policies"), &bar);
+    let mut workshop = Workshop::new(size, threads, request.seeds, folder, PathBuf::from("policies"), &bar);
+    workshop.methods = chosen_methods(request)?;
     for experiment in chosen {
         let results = experiment.run(&workshop);
         bar.clear();
@@ -50,6 +53,18 @@ fn reproduce(request: &Reproduce, chosen: Vec<&Experiment>) -> Result<(), Failur
         if request.json { print_json(&results)? } else { show(&results, &out) }
     }
     Ok(())
+}
+
+/// The methods asked for; `None` for all.
+fn chosen_methods(request: &Reproduce) -> Result<Option<Vec<String>>, Failure> {
+    let Some(chosen) = request.methods.as_ref().filter(|chosen| *chosen != &["all"]) else { return Ok(None) };
+    let known = || methods().iter().map(|method| method.name).collect::<Vec<_>>().join(", ");
+    match chosen.iter().find(|name| methods().iter().all(|method| method.name != name.as_str())) {
+        Some(name) => {
+            Err(Failure::Request(format!("--methods {name}: no such method; there are {}, and all", known())))
+        }
+        None => Ok(Some(chosen.clone())),
+    }
 }
 
 /// Prints what was found.

@@ -6,6 +6,8 @@ mod failure;
 mod fidelity;
 mod field_of_view;
 mod latency;
+mod marl;
+mod methods;
 mod nmpc;
 mod noise;
 mod noise_effort;
@@ -45,6 +47,8 @@ struct Found {
 pub fn experiments() -> &'static [Experiment] {
     &[
         Experiment { name: "table", title: "Main table", run: table::run },
+        Experiment { name: "methods", title: "All methods", run: methods::run },
+        Experiment { name: "marl", title: "Operator policies that learn by trial", run: marl::run },
         Experiment { name: "cardinality", title: "Other numbers of agents", run: cardinality::run },
         Experiment { name: "failure", title: "Agents that fail", run: failure::run },
         Experiment { name: "effort", title: "Effort against the number of agents", run: effort::run },
@@ -78,11 +82,16 @@ impl Experiment {
         let Found { protocol, findings, tables, charts } = (self.run)(workshop)?;
         let quick = workshop.size.pick("", " --quick");
         let seeds = workshop.seeds.map_or_else(String::new, |seeds| format!(" --seeds {seeds}"));
+        let name = match (self.name, &workshop.methods) {
+            ("methods", Some(methods)) => format!("table --methods {}", methods.join(",")),
+            ("methods", None) => "table --methods all".to_string(),
+            (name, _) => name.to_string(),
+        };
         let cost: Cost = workshop.close_ledger();
         Ok(Results {
             name: self.name.to_string(),
             title: self.title.to_string(),
-            command: format!("cinoc reproduce {}{quick}{seeds}", self.name),
+            command: format!("cinoc reproduce {name}{quick}{seeds}"),
             protocol,
             findings,
             tables,
@@ -110,13 +119,27 @@ impl Workshop<'_> {
 
     /// The preset of a task with some settings changed. A quick one is trained for a moment only.
     fn training(&self, task: &str, sets: &[String]) -> Result<Config, LabError> {
-        let mut sets = sets.to_vec();
-        if self.size == Size::Quick {
-            let config = Config::preset(task)?;
-            sets.extend(["train.updates=2", "train.batch=2", "data.pool=4"].map(String::from));
-            sets.extend(config.data.spin_up.map(|_| "data.spin_up=1".to_string()));
+        self.baseline(task, "cinoc", sets)
+    }
+
+    /// The same with another method.
+    fn baseline(&self, task: &str, method: &str, sets: &[String]) -> Result<Config, LabError> {
+        let config = Config::resolve_method(task, method, None, sets)?;
+        if self.size == Size::Full {
+            return Ok(config);
         }
-        Ok(Config::resolve(task, None, &sets)?)
+        let mut quick = vec!["train.updates=2", "train.batch=2", "data.pool=4"];
+        quick.extend(config.data.spin_up.map(|_| "data.spin_up=1"));
+        let method = config.method.as_ref();
+        if method.is_some_and(|method| method.on_policy.is_some()) {
+            quick.extend(["method.on_policy.envs=2", "method.on_policy.horizon=3"]);
+        }
+        if method.is_some_and(|method| method.off_policy.is_some()) {
+            quick.extend(["method.off_policy.envs=2", "method.off_policy.interval=2"]);
+            quick.extend(["method.off_policy.gradient_steps=1", "method.off_policy.first=4"]);
+            quick.extend(["method.off_policy.warmup=1"]);
+        }
+        Ok(config.with_sets(&quick.into_iter().map(String::from).collect::<Vec<_>>())?)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::results::Table;
 use crate::workshop::{LabError, Measured, Point, Sample, Workshop};
 
 /// Enough fresh cases that the mean is known to about 1 %; `None` for the published ones.
-fn cases(task: &str) -> Sample {
+pub(super) fn cases(task: &str) -> Sample {
     match task {
         "fkpp1d" | "heat1d" => Sample::Paper,
         "ks1d" => Sample::HeldOut(1000),

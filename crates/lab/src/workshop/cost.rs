@@ -13,6 +13,18 @@ pub fn work(config: &Config) -> f64 {
 
 /// Work of a training.
 pub(super) fn training_work(config: &Config) -> f64 {
+    let method = config.method.as_ref();
+    let decision = physics(config) + policy(config);
+    if let Some(on) = method.and_then(|method| method.on_policy.as_ref()) {
+        let decisions = (config.train.updates * on.envs * on.horizon) as f64;
+        return decisions * (on.hold as f64 * physics(config) + 3.0 * on.epochs as f64 * decision);
+    }
+    if let Some(off) = method.and_then(|method| method.off_policy.as_ref()) {
+        let decisions = (config.train.updates * off.envs * off.interval + off.first) as f64;
+        let gradients = (config.train.updates * off.gradient_steps + off.warmup) as f64;
+        let learning = 10.0 * gradients * config.train.batch as f64 * policy(config);
+        return decisions * off.hold as f64 * physics(config) + learning;
+    }
     // forward, forward again and backward
     4.0 * (config.train.updates * config.train.batch) as f64 * work(config)
 }
@@ -31,6 +43,9 @@ fn physics(config: &Config) -> f64 {
 
 fn policy(config: &Config) -> f64 {
     let agents = config.agents as f64;
+    if config.centralised() {
+        return 2.0 * 256.0 * config.points() as f64;
+    }
     let (Some(conv), Some(patch)) = (&config.policy.conv, config.observe.patch) else {
         return agents * 15_000.0;
     };

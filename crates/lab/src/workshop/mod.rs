@@ -13,6 +13,7 @@ mod policies;
 pub use cost::work;
 pub use measured::Measured;
 pub use point::{Point, Sample, failure, noise, refined};
+pub(crate) use policies::Outcome;
 pub use policies::Trained;
 
 use std::cell::RefCell;
@@ -66,6 +67,8 @@ pub struct Workshop<'a> {
     pub threads: usize,
     /// Seeds of every training that is compared; `None` for what the experiment asks for.
     pub seeds: Option<usize>,
+    /// Methods that are compared; `None` for all.
+    pub methods: Option<Vec<String>>,
     /// Folder of runs and measurements.
     pub folder: PathBuf,
     /// Folder of shipped policies.
@@ -116,12 +119,17 @@ impl<'a> Workshop<'a> {
         shipped: PathBuf,
         watch: &'a dyn Watch,
     ) -> Workshop<'a> {
-        Workshop { size, threads, seeds, folder, shipped, watch, ledger: RefCell::default() }
+        Workshop { size, threads, seeds, methods: None, folder, shipped, watch, ledger: RefCell::default() }
     }
 
     /// Seeds of a training that is compared.
     pub fn seeds(&self, full: u64) -> std::ops::Range<u64> {
         0..self.seeds.map_or(self.size.pick(full, 1), |seeds| seeds as u64)
+    }
+
+    /// Whether a method is one of those compared.
+    pub fn has_method(&self, name: &str) -> bool {
+        self.methods.as_ref().is_none_or(|chosen| chosen.iter().any(|method| method == name))
     }
 
     /// Goes on unless somebody asked to stop.

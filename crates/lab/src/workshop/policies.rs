@@ -7,7 +7,7 @@ use adjoint::Threads;
 use control::{Config, Pool};
 use learn::policy_file::PolicyFile;
 use learn::pool::{cache_folder, cached};
-use learn::run::{Ended, METRICS, POLICY, Run};
+use learn::run::{Ended, METRICS, POLICY, Run, RunError};
 
 use super::cost::training_work;
 use super::{LabError, Workshop, fingerprint};
@@ -20,6 +20,15 @@ pub struct Trained {
     pub policy: PolicyFile,
     /// Seconds of its training; `None` for a shipped one.
     pub seconds: Option<f64>,
+}
+
+/// How a training went.
+#[derive(Clone, Debug)]
+pub(crate) enum Outcome {
+    /// To its end.
+    Finished(TrainingLog),
+    /// It left the finite numbers, as this says.
+    Diverged(String),
 }
 
 impl Workshop<'_> {
@@ -39,6 +48,18 @@ impl Workshop<'_> {
         let seconds = TrainingLog::read(&folder.join(METRICS)).map_or(0.0, |log| log.total_seconds());
         self.book_training(&name, seconds);
         Ok(Trained { policy, seconds: Some(seconds) })
+    }
+
+    /// Trains a config unless it was before, and tells how that went. A training that diverged is a result too.
+    pub(crate) fn outcome(&self, config: &Config) -> Result<Outcome, LabError> {
+        match self.policy(config) {
+            Ok(_) => {
+                let path = self.folder.join(run_name(config)).join(METRICS);
+                Ok(Outcome::Finished(TrainingLog::read(&path).unwrap_or_default()))
+            }
+            Err(LabError::Run(RunError::Diverged(diverged))) => Ok(Outcome::Diverged(diverged.to_string())),
+            Err(error) => Err(error),
+        }
     }
 
     /// Whether nothing has to be trained for the policy.
@@ -67,9 +88,11 @@ impl Workshop<'_> {
             cache_folder().as_deref(),
             &|_, _| {},
         );
+        let method = config.method_name();
         let share = training_work(config) / updates as f64;
         let watch = |update: &learn::train::Update| {
-            self.watch.now(&format!("training {task}, seed {seed}: {} of {updates}", update.update));
+            self.watch
+                .now(&format!("training {task} ({method}), seed {seed}: {} of {updates}", update.update));
             self.watch.done(share);
         };
         match run.train(cases, self.threads, watch, || self.watch.keep_going())? {
@@ -81,5 +104,6 @@ impl Workshop<'_> {
 
 /// Name of a training's folder: the same config always has the same one.
 fn run_name(config: &Config) -> String {
-    format!("{}-{}-{}", config.task, config.train.seed, fingerprint(&config.to_toml()))
+    let method = config.method.as_ref().map_or(String::new(), |_| format!("{}-", config.method_name()));
+    format!("{}-{method}{}-{}", config.task, config.train.seed, fingerprint(&config.to_toml()))
 }

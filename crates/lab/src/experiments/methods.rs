@@ -1,0 +1,265 @@
+//! `methods`: the operator policy beside every baseline, on all tasks, with what each was given to learn.
+//!
+//! `cinoc reproduce table --methods LIST` makes it for some of them.
+
+use control::Config;
+use control::config::{methods, tasks};
+use learn::evaluate::Spread;
+
+use super::table::cases;
+use super::{Found, loss, loss_name, set};
+use crate::numbers::number;
+use crate::published::{leading, published, published_method};
+use crate::results::{Cell, Chart, Curve, Table};
+use crate::training_log::TrainingLog;
+use crate::workshop::{LabError, Measured, Outcome, Point, Sample, Workshop};
+
+/// Points of a learning curve.
+const CURVE_POINTS: usize = 60;
+
+/// A method on a task.
+struct Entry {
+    task: &'static str,
+    method: &'static str,
+    config: Config,
+    /// One per seed; `None` where the training diverged.
+    measured: Vec<Option<Measured>>,
+    logs: Vec<TrainingLog>,
+    diverged: Vec<String>,
+}
+
+pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
+    let mut entries = Vec::new();
+    for task in tasks().iter().filter(|task| workshop.size.pick(true, task.name == "heat1d")) {
+        for method in methods().iter().filter(|method| workshop.has_method(method.name)) {
+            entries.push(entry(workshop, task.name, method.name)?);
+        }
+    }
+    Ok(Found {
+        protocol: "all methods on the same cases with the same bounds; rewards of PPO, TD3, MAPPO and MATD3 are the negative stage cost of the \
+                   training loss; three seeds through the physics (cinoc, dpc), two by trial. Steps are control steps simulated in training, all cases \
+                   together; seconds are on this machine's threads. cinoc: trained for the main table, or shipped."
+            .to_string(),
+        findings: findings(&entries),
+        tables: vec![matrix(&entries), budgets(&entries)],
+        charts: curves(&entries),
+    })
+}
+
+fn entry(workshop: &Workshop<'_>, task: &'static str, method: &'static str) -> Result<Entry, LabError> {
+    let seeds = workshop.seeds(if matches!(method, "cinoc" | "dpc") { 3 } else { 2 });
+    let configs: Vec<Config> = seeds
+        .map(|seed| match (method, seed) {
+            ("cinoc", 0) => workshop.preset(task),
+            (method, seed) => workshop.baseline(task, method, &[set("train.seed", seed)]),
+        })
+        .collect::<Result<_, _>>()?;
+    let sample = workshop.size.pick(cases(task), Sample::HeldOut(2));
+    let mut entry = Entry {
+        task,
+        method,
+        config: configs[0].clone(),
+        measured: Vec::new(),
+        logs: Vec::new(),
+        diverged: Vec::new(),
+    };
+    for config in configs {
+        match workshop.outcome(&config)? {
+            Outcome::Finished(log) => {
+                let point = Point { cases: sample, ..Point::new(&config, 0).beside_uncontrolled() };
+                entry.measured.extend(workshop.measure("methods", &[point])?.into_iter().map(Some));
+                entry.logs.push(log);
+            }
+            Outcome::Diverged(what) => {
+                entry.measured.push(None);
+                entry.diverged.push(what);
+            }
+        }
+    }
+    Ok(entry)
+}
+
+impl Entry {
+    /// The paper's number of every seed; infinite where a rollout or the training left the finite numbers.
+    fn losses(&self) -> Vec<f64> {
+        let one = |measured: &Option<Measured>| {
+            let metric = measured.as_ref().and_then(|measured| measured.metric.as_ref());
+            metric.map_or(f64::INFINITY, |metric| loss(self.task, metric).mean)
+        };
+        self.measured.iter().map(one).collect()
+    }
+
+    fn uncontrolled(&self) -> Option<f64> {
+        let measured = self.measured.iter().flatten().next()?;
+        measured.uncontrolled.as_ref().map(|metric| loss(self.task, metric).mean)
+    }
+}
+
+fn of_task<'a>(entries: &'a [Entry], task: &str) -> Vec<&'a Entry> {
+    entries.iter().filter(|entry| entry.task == task).collect()
+}
+
+fn tasks_of(entries: &[Entry]) -> Vec<&'static str> {
+    let mut found: Vec<&'static str> = entries.iter().map(|entry| entry.task).collect();
+    found.dedup();
+    found
+}
+
+/// A row per task, a column per method, the published number in brackets.
+fn matrix(entries: &[Entry]) -> Table {
+    let mut columns = vec!["task", "when", "uncontrolled"];
+    let chosen: Vec<&str> = of_task(entries, tasks_of(entries)[0]).iter().map(|entry| entry.method).collect();
+    columns.extend(&chosen);
+    let caption = "Mean (z − z*)² over space, cases and seeds; in brackets what the paper printed.";
+    let mut table = Table::new("matrix", caption, &columns);
+    for task in tasks_of(entries) {
+        let row = of_task(entries, task);
+        let free = row.iter().find_map(|entry| entry.uncontrolled());
+        let mut cells: Vec<Cell> = vec![task.into(), loss_name(task).into(), free.into()];
+        for entry in row {
+            let mean = Spread::of(&entry.losses()).mean;
+            let ours = if mean.is_finite() { number(mean) } else { "diverged".to_string() };
+            let paper = published_method(task, entry.method).unwrap_or_default();
+            let paper = paper.split(' ').next().unwrap_or_default();
+            cells.push(format!("{ours} ({paper})").into());
+        }
+        table.row(cells);
+    }
+    table
+}
+
+fn budgets(entries: &[Entry]) -> Table {
+    let mut table = Table::new(
+        "budgets",
+        "What every method was given and what came of it. Converging: by how much the mean cost of the last tenth of the updates is below that of the tenth before.",
+        &[
+            "task",
+            "method",
+            "network",
+            "loss, mean over seeds",
+            "± over seeds",
+            "every seed",
+            "published",
+            "updates",
+            "steps (1000)",
+            "training (s)",
+            "converging (%)",
+        ],
+    );
+    for entry in entries {
+        let losses = entry.losses();
+        let spread = Spread::of(&losses);
+        let network = format!("{:?}", entry.config.network()).to_lowercase();
+        let seconds: Vec<f64> =
+            entry.logs.iter().filter(|log| !log.is_empty()).map(TrainingLog::total_seconds).collect();
+        let steps = entry.logs.iter().filter_map(|log| log.steps.last().copied()).next();
+        table.row([
+            entry.task.into(),
+            entry.method.into(),
+            network.into(),
+            Some(spread.mean).filter(|mean| mean.is_finite()).map_or("diverged".into(), Into::into),
+            Some(spread.std).filter(|std| losses.len() > 1 && std.is_finite()).into(),
+            losses.iter().map(|loss| number(*loss)).collect::<Vec<_>>().join(", ").into(),
+            published_method(entry.task, entry.method).unwrap_or_default().into(),
+            entry.config.train.updates.into(),
+            steps.map(|steps| steps / 1000.0).into(),
+            Some(Spread::of(&seconds).mean).filter(|_| !seconds.is_empty()).into(),
+            entry.logs.first().and_then(converging).into(),
+        ]);
+    }
+    table
+}
+
+/// By how many percent the loss of the last tenth of a training is below that of the tenth before.
+fn converging(log: &TrainingLog) -> Option<f64> {
+    let tenth = log.loss.len() / 10;
+    let mean = |from: usize, to: usize| log.loss[from..to].iter().sum::<f64>() / (to - from) as f64;
+    let end = log.loss.len();
+    (tenth > 0).then(|| 100.0 * (1.0 - mean(end - tenth, end) / mean(end - 2 * tenth, end - tenth)))
+}
+
+/// Learning curves of all that learns by trial: per task, against steps and against seconds.
+fn curves(entries: &[Entry]) -> Vec<Chart> {
+    let mut charts = Vec::new();
+    for task in tasks_of(entries) {
+        let chart = |what: &str, x: &str| {
+            let title = format!("{task}: learning by trial");
+            Chart::new(&format!("{task}-{what}"), &title, x, "mean stage cost").log_y()
+        };
+        let (mut by_steps, mut by_seconds) = (chart("steps", "control steps"), chart("seconds", "seconds"));
+        for entry in of_task(entries, task) {
+            if matches!(entry.method, "cinoc" | "dpc") {
+                continue;
+            }
+            for (seed, log) in entry.logs.iter().enumerate() {
+                let label = format!("{}, seed {seed}", entry.method);
+                let time: Vec<f64> = log
+                    .seconds
+                    .iter()
+                    .scan(0.0, |sum, seconds| {
+                        *sum += seconds;
+                        Some(*sum)
+                    })
+                    .collect();
+                by_steps = by_steps.curve(Curve::new(&label, &thinned(&log.steps), &thinned(&log.loss)));
+                by_seconds = by_seconds.curve(Curve::new(&label, &thinned(&time), &thinned(&log.loss)));
+            }
+        }
+        charts.extend([by_steps, by_seconds].into_iter().filter(|chart| !chart.curves.is_empty()));
+    }
+    charts
+}
+
+/// At most [`CURVE_POINTS`] means of neighbours.
+fn thinned(values: &[f64]) -> Vec<f64> {
+    let group = values.len().div_ceil(CURVE_POINTS).max(1);
+    values.chunks(group).map(|group| group.iter().sum::<f64>() / group.len() as f64).collect()
+}
+
+fn findings(entries: &[Entry]) -> Vec<String> {
+    let mut findings = Vec::new();
+    for task in tasks_of(entries) {
+        let row = of_task(entries, task);
+        let mean = |entry: &Entry| Spread::of(&entry.losses()).mean;
+        let ours = row.iter().find(|entry| entry.method == "cinoc").map(|entry| mean(entry));
+        let best = row
+            .iter()
+            .filter(|entry| entry.method != "cinoc")
+            .map(|entry| (entry.method, mean(entry)))
+            .min_by(|a, b| a.1.total_cmp(&b.1));
+        if let (Some(ours), Some((method, best))) = (ours, best) {
+            let factor = number((best / ours).max(ours / best));
+            let verdict = if ours <= best { "below" } else { "ABOVE" };
+            findings.push(format!(
+                "{task}: cinoc {}, {verdict} the best baseline ({method}, {}) by a factor of {factor}.",
+                number(ours),
+                number(best)
+            ));
+        }
+        for entry in &row {
+            let paper = published_method(task, entry.method).and_then(leading);
+            let free = published(task).and_then(|paper| leading(paper.uncontrolled));
+            if entry.method != "cinoc"
+                && let Some(printed) = paper
+                && mean(entry) > 1.1 * printed
+            {
+                let lost = if free.is_some_and(|free| mean(entry) >= free) {
+                    ", no better than no control"
+                } else {
+                    ""
+                };
+                findings.push(format!(
+                    "{task}, {}: {} is WORSE than the published {}{lost}.",
+                    entry.method,
+                    number(mean(entry)),
+                    number(printed)
+                ));
+            }
+            findings.extend(entry.diverged.iter().map(|what| format!("{task}, {}: {what}", entry.method)));
+        }
+    }
+    if findings.is_empty() {
+        findings.push("Nothing to compare with.".to_string());
+    }
+    findings
+}
