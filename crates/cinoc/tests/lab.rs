@@ -119,7 +119,8 @@ fn wrong_requests_are_refused_with_a_remedy() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", text(&output.stderr));
         text(&output.stderr)
     };
-    assert!(refused(&["reproduce", "cardinalty"]).contains("there are table, cardinality"));
+    assert!(refused(&["reproduce", "cardinalty"]).contains("there are table, methods"));
+    assert!(refused(&["reproduce", "table", "--methods", "ppo,sac"]).contains("sac: no such method"));
     assert!(refused(&["reproduce", "effort", "--seeds", "0"]).contains("at least 1"));
     assert!(refused(&["sweep", "agents", "missing.safetensors"]).contains("missing.safetensors"));
     assert!(refused(&["sweep", "colour", "x"]).contains("agents, noise, failure, physics, grid"));

@@ -125,7 +125,7 @@ impl Environment for Carts {
     fn actor<'t>(&self, tracer: &'t Tracer, state: Var<'t>) -> Var<'t> {
         let net = Plain::declare(tracer, &self.actor_layers());
         let seen = if self.central { state } else { self.view(state) };
-        net.apply(seen).reshape(1, AGENTS).tanh()
+        net.apply(seen).reshape(1, AGENTS)
     }
     fn decentralised(&self) -> bool {
         !self.central
@@ -172,7 +172,7 @@ fn optimum() -> f64 {
 fn learned(environment: &Carts, params: &[f32]) -> f64 {
     let tracer = Tracer::new();
     let state = tracer.sequence("state", 2 * AGENTS, 1);
-    tracer.record("action", environment.actor(&tracer, state));
+    tracer.record("action", environment.actor(&tracer, state).tanh());
     let program = Arc::new(Program::<f32>::new(&tracer.finish(), 1));
     let mut session = Session::new(program, 1, params, &[], &[]);
     let threads = Threads::new(1);

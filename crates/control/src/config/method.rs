@@ -146,14 +146,14 @@ pub struct MethodInfo {
 const ON_POLICY: &[(&str, &str)] = &[
     ("heat2d", "method.on_policy.hold = 10"),
     ("heat2d-obstacles", "method.on_policy.hold = 10"),
-    ("ks1d", "method.on_policy.hold = 2"),
+    ("ks1d", "method.on_policy.hold = 5"),
     ("ks2d", "method.on_policy.hold = 1"),
     ("turb2d", "method.on_policy.hold = 2"),
 ];
 /// The same; states of a density are large, and fewer are kept.
 const OFF_POLICY: &[(&str, &str)] = &[
     ("density2d", "method.off_policy.hold = 5\nmethod.off_policy.buffer = 8000"),
-    ("ks1d", "method.off_policy.hold = 2"),
+    ("ks1d", "method.off_policy.hold = 5"),
     ("ks2d", "method.off_policy.hold = 1"),
     ("turb2d", "method.off_policy.hold = 2"),
 ];

@@ -84,7 +84,6 @@ impl Experiment {
         let seeds = workshop.seeds.map_or_else(String::new, |seeds| format!(" --seeds {seeds}"));
         let name = match (self.name, &workshop.methods) {
             ("methods", Some(methods)) => format!("table --methods {}", methods.join(",")),
-            ("methods", None) => "table --methods all".to_string(),
             (name, _) => name.to_string(),
         };
         let cost: Cost = workshop.close_ledger();

@@ -54,7 +54,7 @@ pub trait Environment {
     fn actor_layers(&self) -> Vec<Layer>;
     /// Factor on the first weights of the actor's head.
     fn head_scale(&self) -> f64;
-    /// The actor on states `[state_size][1]`: actions `[actions][agents]` between -1 and 1. Declares its parameters.
+    /// The actor on states `[state_size][1]`: numbers `[actions][agents]` whose tanh are the actions. Declares its parameters.
     fn actor<'t>(&self, tracer: &'t Tracer, state: Var<'t>) -> Var<'t>;
     /// Whether agents decide one by one, so that what each did has a probability of its own.
     fn decentralised(&self) -> bool;

@@ -294,7 +294,7 @@ impl Environment for FieldEnvironment {
         self.config.policy.head_scale
     }
     fn actor<'t>(&self, tracer: &'t Tracer, state: Var<'t>) -> Var<'t> {
-        Policy::declare(tracer, &self.config).raw(self.sight(state)).tanh()
+        Policy::declare(tracer, &self.config).raw(self.sight(state))
     }
     fn decentralised(&self) -> bool {
         matches!(self.config.network(), Network::Local | Network::Operator)

@@ -317,7 +317,7 @@ impl Collecting {
 fn acting(environment: &impl Environment, settings: &OnPolicy, chunk: usize) -> Program<f32> {
     let tracer = Tracer::new();
     let state = tracer.sequence("state", environment.state_size(), 1);
-    tracer.record("mean", environment.actor(&tracer, state));
+    tracer.record("mean", environment.actor(&tracer, state).tanh());
     tracer.param("log_std", environment.actions(), 1);
     let critic = Plain::declare(&tracer, &critic_layers(environment, settings));
     tracer.record("value", critic.apply(environment.global(state)));
@@ -335,7 +335,7 @@ fn learner(environment: &impl Environment, settings: &OnPolicy, chunk: usize) ->
     let old = tracer.sequence("old", 1, if each { agents } else { 1 });
     let advantage = tracer.sequence("advantage", 1, 1);
     let reward_to_go = tracer.sequence("return", 1, 1);
-    let mean = environment.actor(&tracer, state);
+    let mean = environment.actor(&tracer, state).tanh();
     let log_std = tracer.param("log_std", kinds, 1);
     let ratio = (log_probability(action, mean, log_std, each) - old).exp();
     let (low, high) = (1.0 - settings.ratio_clip, 1.0 + settings.ratio_clip);

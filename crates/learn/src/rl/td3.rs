@@ -6,10 +6,11 @@
 //! a' = clip(actor'(s') + clip(noise, -c, c), -1, 1)                 target smoothing
 //! y  = r + gamma min(Q1'(s', a'), Q2'(s', a')) [something follows]   twin critics
 //! Q1, Q2: mean (Q(s, a) - y)^2        every gradient step
-//! actor:  - mean Q1(s, actor(s))      every `delay` gradient steps, then target' <- (1 - tau) target' + tau network
+//! actor:  - mean Q1(s, tanh x) + mean relu(|x| - 2)^2, x = actor(s)      every `delay` gradient steps, then target' <- (1 - tau) target' + tau network
 //! ```
 //!
-//! Critics are of the whole state and the joint action (`critic = "joint"`, what the name MATD3 stands for), or of every agent's own
+//! The second term of the actor is ours: first guesses of the critics drive actions to their bounds, where tanh lets no gradient
+//! through and nothing is learned any more. Critics are of the whole state and the joint action (`critic = "joint"`, what the name MATD3 stands for), or of every agent's own
 //! view and action with the reward of the swarm (`"independent"`). Rewards are multiplied by `1 - gamma`, so that values are of the
 //! size of rewards.
 
@@ -29,6 +30,9 @@ use super::replay::{Drawn, Replay};
 use super::{Machine, minibatch};
 use crate::optimiser::{Adam, clip_global_norm};
 use crate::train::cast;
+
+/// Outputs of the actor beyond this, whose tanh is 0.96, are held back.
+const SATURATED: f64 = 2.0;
 
 /// A learner.
 pub struct Td3<E: Environment> {
@@ -248,7 +252,7 @@ impl<E: Environment> Td3<E> {
         }
         if self.gradient_steps > self.settings.warmup {
             let both = [&self.actor.params[..], &self.critics.params].concat();
-            let run = minibatch(self.batch, &both, &[&drawn.states], &[1.0]);
+            let run = minibatch(self.batch, &both, &[&drawn.states], &[1.0, 1.0]);
             let mut gradient = self.programs.actor.gradient(&run, &self.machine.threads, Strategy::Store);
             gradient.params.truncate(self.actor.params.len());
             self.actor.descend(gradient.params, self.clip, rate);
@@ -280,7 +284,7 @@ impl<E: Environment> Td3<E> {
 fn acting(environment: &impl Environment, chunk: usize) -> Program<f32> {
     let tracer = Tracer::new();
     let state = tracer.sequence("state", environment.state_size(), 1);
-    tracer.record("action", environment.actor(&tracer, state));
+    tracer.record("action", environment.actor(&tracer, state).tanh());
     Program::new(&tracer.finish(), chunk)
 }
 
@@ -288,7 +292,7 @@ fn target_program<E: Environment>(critics: &Critics<'_, E>, chunk: usize) -> Pro
     let (tracer, environment) = (Tracer::new(), critics.environment);
     let next = tracer.sequence("next", environment.state_size(), 1);
     let noise = tracer.sequence("noise", environment.actions(), environment.agents());
-    let action = (environment.actor(&tracer, next) + noise).clamp(-1.0, 1.0);
+    let action = (environment.actor(&tracer, next).tanh() + noise).clamp(-1.0, 1.0);
     let [q1, q2] = critics.apply(&tracer, next, action);
     tracer.record("least", q1 - (q1 - q2).relu());
     Program::new(&tracer.finish(), chunk)
@@ -307,9 +311,10 @@ fn critics_program<E: Environment>(critics: &Critics<'_, E>, chunk: usize) -> Pr
 fn actor_program<E: Environment>(critics: &Critics<'_, E>, chunk: usize) -> Program<f32> {
     let tracer = Tracer::new();
     let state = tracer.sequence("state", critics.environment.state_size(), 1);
-    let action = critics.environment.actor(&tracer, state);
-    let [q1, _] = critics.apply(&tracer, state, action);
+    let raw = critics.environment.actor(&tracer, state);
+    let [q1, _] = critics.apply(&tracer, state, raw.tanh());
     tracer.term("value", -q1.mean());
+    tracer.term("saturation", (raw.abs() - SATURATED).relu().mean_square());
     Program::new(&tracer.finish(), chunk)
 }
 
