@@ -234,9 +234,12 @@ pub struct Reproduce {
     /// Training seeds where numbers are compared [default: what the experiment asks for].
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub seeds: Option<usize>,
-    /// With table: compare these methods (cinoc, dpc, ppo, td3, mappo, matd3, separated by commas), or all.
+    /// With table or methods: compare these methods (cinoc, dpc, ppo, td3, mappo, matd3, separated by commas), or all.
     #[arg(long, value_delimiter = ',', value_name = "METHOD,...|all")]
     pub methods: Option<Vec<String>>,
+    /// Compare methods on these tasks only.
+    #[arg(long, value_delimiter = ',', value_name = "TASK,...")]
+    pub tasks: Option<Vec<String>>,
     /// Folder for results [default: results, or runs/quick/results].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

@@ -99,6 +99,7 @@ fn bench_verify_and_check_gradients_print_their_objects() {
             "decision_us_p50",
             "decision_us_p99",
             "dtype",
+            "env_steps_per_s",
             "forward_s",
             "gflops",
             "peak_rss_mb",

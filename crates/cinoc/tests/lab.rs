@@ -120,7 +120,13 @@ fn wrong_requests_are_refused_with_a_remedy() {
         text(&output.stderr)
     };
     assert!(refused(&["reproduce", "cardinalty"]).contains("there are table, methods"));
-    assert!(refused(&["reproduce", "table", "--methods", "ppo,sac"]).contains("sac: no such method"));
+    assert!(
+        refused(&["reproduce", "table", "--methods", "ppo,sac"])
+            .contains("--methods sac: there are cinoc, dpc")
+    );
+    assert!(
+        refused(&["reproduce", "methods", "--tasks", "wave"]).contains("--tasks wave: there are density2d")
+    );
     assert!(refused(&["reproduce", "effort", "--seeds", "0"]).contains("at least 1"));
     assert!(refused(&["sweep", "agents", "missing.safetensors"]).contains("missing.safetensors"));
     assert!(refused(&["sweep", "colour", "x"]).contains("agents, noise, failure, physics, grid"));

@@ -9,12 +9,17 @@ use control::{Cases, ClosedLoop, Config, Decision, Disturbance, Pool, agents::st
 use serde::Serialize;
 
 use crate::optimiser::{Adam, clip_global_norm};
+use crate::rl::environment::Environment;
+use crate::rl::field::FieldEnvironment;
 use crate::train::{cast, chunk, strategy};
 
 /// Most decisions timed for the percentiles, least of them, and seconds after which no more are begun.
 const DECISIONS: usize = 2000;
 const FEWEST_DECISIONS: usize = 5;
 const DECISION_SECONDS: f64 = 3.0;
+/// Environments side by side, and how long they are timed.
+const ENVIRONMENTS: usize = 32;
+const ENVIRONMENT_SECONDS: f64 = 0.5;
 
 /// Timings; the JSON is a stable interface.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -39,6 +44,8 @@ pub struct Bench {
     pub decision_us_p50: f64,
     /// The 99th percentile.
     pub decision_us_p99: f64,
+    /// Control steps per second of environments whose actions are given, as learners by trial use them, in single precision.
+    pub env_steps_per_s: f64,
     /// Highest memory use of this process, in MB; 0 where the system does not tell.
     pub peak_rss_mb: f64,
     /// Arithmetic of an update per second, in Gflop/s.
@@ -77,7 +84,9 @@ pub fn bench<T: Real>(config: &Config, threads: usize, repeat: usize) -> Bench {
     let chunks = cases.count.div_ceil(program.chunk()) as f64;
     let gflops = chunks * program.gradient_flops(config.time.steps, strategy) / update_s / 1e9;
     let [decision_us_p50, decision_us_p99] = decision_times(config, &typed, &cases);
+    let peak_rss_mb = peak_rss_mb();
     Bench {
+        env_steps_per_s: env_steps_per_second(config, &cases, threads),
         task: config.task.clone(),
         batch: cases.count,
         agents: config.agents,
@@ -88,10 +97,23 @@ pub fn bench<T: Real>(config: &Config, threads: usize, repeat: usize) -> Bench {
         forward_s,
         decision_us_p50,
         decision_us_p99,
-        peak_rss_mb: peak_rss_mb(),
+        peak_rss_mb,
         gflops,
         peak_share: gflops * 1e9 / peak_flops::<T>(threads),
     }
+}
+
+/// Control steps per second, all copies together.
+fn env_steps_per_second(config: &Config, cases: &Cases, threads: usize) -> f64 {
+    let mut environment = FieldEnvironment::new(config, cases.clone(), ENVIRONMENTS, 1, 16, threads);
+    let actions = vec![0.1; ENVIRONMENTS * environment.actions() * environment.agents()];
+    environment.step(&actions);
+    let (begin, mut steps) = (Instant::now(), 0);
+    while begin.elapsed().as_secs_f64() < ENVIRONMENT_SECONDS {
+        std::hint::black_box(environment.step(&actions));
+        steps += ENVIRONMENTS;
+    }
+    steps as f64 / begin.elapsed().as_secs_f64()
 }
 
 fn median(repeat: usize, mut run: impl FnMut()) -> f64 {

@@ -28,6 +28,7 @@ pub fn run(request: &Bench) -> Result<(), Failure> {
         row("rollouts alone", format!("{:.2} ms", 1e3 * times.forward_s)),
         row("one decision, median", format!("{:.1} us", times.decision_us_p50)),
         row("one decision, 99 %", format!("{:.1} us", times.decision_us_p99)),
+        row("environments", format!("{:.0} control steps per second", times.env_steps_per_s)),
         row("peak memory", format!("{:.0} MB", times.peak_rss_mb)),
         row("arithmetic", format!("{:.1} Gflop/s, {:.0} % of peak", times.gflops, 100.0 * times.peak_share)),
     ]);

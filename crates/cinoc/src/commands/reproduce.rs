@@ -4,7 +4,7 @@ use super::print_json;
 use crate::arguments::Reproduce;
 use crate::failure::Failure;
 use crate::terminal::{Bar, paint, table};
-use control::config::methods;
+use control::config::{methods, tasks};
 use lab::experiments::{Experiment, experiment, experiments};
 use lab::results::{Results, page};
 use lab::workshop::{LabError, Size, Workshop};
@@ -44,7 +44,8 @@ fn reproduce(request: &Reproduce, chosen: Vec<&Experiment>) -> Result<(), Failur
     let folder = or(&request.runs, "runs/lab", "runs/quick");
     let (bar, threads) = (Bar::new(), super::threads(request.threads));
     let mut workshop = Workshop::new(size, threads, request.seeds, folder, PathBuf::from("policies"), &bar);
-    workshop.methods = chosen_methods(request)?;
+    workshop.methods = known(&request.methods, "--methods", methods().iter().map(|method| method.name))?;
+    workshop.tasks = known(&request.tasks, "--tasks", tasks().iter().map(|task| task.name))?;
     for experiment in chosen {
         let results = experiment.run(&workshop);
         bar.clear();
@@ -55,15 +56,17 @@ fn reproduce(request: &Reproduce, chosen: Vec<&Experiment>) -> Result<(), Failur
     Ok(())
 }
 
-/// The methods asked for; `None` for all.
-fn chosen_methods(request: &Reproduce) -> Result<Option<Vec<String>>, Failure> {
-    let Some(chosen) = request.methods.as_ref().filter(|chosen| *chosen != &["all"]) else { return Ok(None) };
-    let known = || methods().iter().map(|method| method.name).collect::<Vec<_>>().join(", ");
-    match chosen.iter().find(|name| methods().iter().all(|method| method.name != name.as_str())) {
-        Some(name) => {
-            Err(Failure::Request(format!("--methods {name}: no such method; there are {}, and all", known())))
-        }
-        None => Ok(Some(chosen.clone())),
+/// A list of names, each of which must be known; `None` for all.
+fn known(
+    given: &Option<Vec<String>>,
+    key: &str,
+    names: impl Iterator<Item = &'static str>,
+) -> Result<Option<Vec<String>>, Failure> {
+    let Some(given) = given.as_ref().filter(|given| *given != &["all"]) else { return Ok(None) };
+    let names: Vec<&str> = names.collect();
+    match given.iter().find(|name| !names.contains(&name.as_str())) {
+        Some(name) => Err(Failure::Request(format!("{key} {name}: there are {}, and all", names.join(", ")))),
+        None => Ok(Some(given.clone())),
     }
 }
 

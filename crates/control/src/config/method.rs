@@ -150,12 +150,14 @@ const ON_POLICY: &[(&str, &str)] = &[
     ("ks2d", "method.on_policy.hold = 1"),
     ("turb2d", "method.on_policy.hold = 2"),
 ];
-/// The same; states of a density are large, and fewer are kept.
+/// The same; fields in a plane take longer, and those of a density are so large that fewer are kept.
 const OFF_POLICY: &[(&str, &str)] = &[
-    ("density2d", "method.off_policy.hold = 5\nmethod.off_policy.buffer = 8000"),
+    ("density2d", "train.updates = 100\nmethod.off_policy.hold = 5\nmethod.off_policy.buffer = 8000"),
+    ("heat2d", "train.updates = 100"),
+    ("heat2d-obstacles", "train.updates = 100"),
     ("ks1d", "method.off_policy.hold = 5"),
-    ("ks2d", "method.off_policy.hold = 1"),
-    ("turb2d", "method.off_policy.hold = 2"),
+    ("ks2d", "train.updates = 100\nmethod.off_policy.hold = 1"),
+    ("turb2d", "train.updates = 100\nmethod.off_policy.hold = 2"),
 ];
 
 const METHODS: &[MethodInfo] = &[

@@ -82,15 +82,16 @@ impl Experiment {
         let Found { protocol, findings, tables, charts } = (self.run)(workshop)?;
         let quick = workshop.size.pick("", " --quick");
         let seeds = workshop.seeds.map_or_else(String::new, |seeds| format!(" --seeds {seeds}"));
-        let name = match (self.name, &workshop.methods) {
-            ("methods", Some(methods)) => format!("table --methods {}", methods.join(",")),
-            (name, _) => name.to_string(),
+        let chosen = |key: &str, list: &Option<Vec<String>>| {
+            let list = list.as_ref().filter(|_| self.name == "methods");
+            list.map_or_else(String::new, |list| format!(" --{key} {}", list.join(",")))
         };
+        let (methods, tasks) = (chosen("methods", &workshop.methods), chosen("tasks", &workshop.tasks));
         let cost: Cost = workshop.close_ledger();
         Ok(Results {
             name: self.name.to_string(),
             title: self.title.to_string(),
-            command: format!("cinoc reproduce {name}{quick}{seeds}"),
+            command: format!("cinoc reproduce {}{quick}{seeds}{methods}{tasks}", self.name),
             protocol,
             findings,
             tables,

@@ -69,6 +69,8 @@ pub struct Workshop<'a> {
     pub seeds: Option<usize>,
     /// Methods that are compared; `None` for all.
     pub methods: Option<Vec<String>>,
+    /// Tasks that methods are compared on; `None` for all.
+    pub tasks: Option<Vec<String>>,
     /// Folder of runs and measurements.
     pub folder: PathBuf,
     /// Folder of shipped policies.
@@ -119,7 +121,17 @@ impl<'a> Workshop<'a> {
         shipped: PathBuf,
         watch: &'a dyn Watch,
     ) -> Workshop<'a> {
-        Workshop { size, threads, seeds, methods: None, folder, shipped, watch, ledger: RefCell::default() }
+        Workshop {
+            size,
+            threads,
+            seeds,
+            methods: None,
+            tasks: None,
+            folder,
+            shipped,
+            watch,
+            ledger: RefCell::default(),
+        }
     }
 
     /// Seeds of a training that is compared.
@@ -130,6 +142,11 @@ impl<'a> Workshop<'a> {
     /// Whether a method is one of those compared.
     pub fn has_method(&self, name: &str) -> bool {
         self.methods.as_ref().is_none_or(|chosen| chosen.iter().any(|method| method == name))
+    }
+
+    /// Whether a task is one of those that methods are compared on.
+    pub fn has_task(&self, name: &str) -> bool {
+        self.tasks.as_ref().is_none_or(|chosen| chosen.iter().any(|task| task == name))
     }
 
     /// Goes on unless somebody asked to stop.

@@ -31,11 +31,13 @@ pub struct Baseline {
 /// Copies of the physics worked on together.
 const ENVIRONMENTS_TOGETHER: usize = 16;
 
-/// Transitions worked on together: a layer on whole states wants many of them, one on what each agent sees has its agents.
+/// Transitions worked on together: enough to be worth loading the weights of a critic for, few enough to stay in cache where every agent
+/// of a transition has a view of its own.
 fn chunk(config: &Config) -> usize {
     match (config.network(), config.equation().dims()) {
         (Network::Central, _) => 64,
         (_, 1) => 32,
+        (Network::Local, _) => (1024 / config.agents).clamp(16, 64),
         _ => 8,
     }
 }

@@ -69,6 +69,7 @@ impl FieldEnvironment {
         chunk: usize,
         threads: usize,
     ) -> FieldEnvironment {
+        let config = &config.plain();
         let trace = driven_trace(config);
         let named = |inputs: &[Input], names: &[&str]| {
             inputs.iter().filter(|input| !names.contains(&input.name.as_str())).cloned().collect::<Vec<_>>()

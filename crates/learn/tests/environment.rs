@@ -1,0 +1,114 @@
+//! A task as an environment is the closed loop with the policy taken out.
+
+use adjoint::Threads;
+use control::policy::initial_params;
+use control::random::{Purpose, stream};
+use control::{Cases, ClosedLoop, Config, Decision, Disturbance, Pool, agents::start_positions};
+use learn::rl::environment::Environment;
+use learn::rl::field::FieldEnvironment;
+
+fn config(task: &str, sets: &[&str]) -> Config {
+    let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
+    Config::resolve_method(task, "mappo", None, &sets).unwrap()
+}
+
+fn cases(config: &Config) -> Cases {
+    Cases::draw(config, 0, Pool::Training, 1, &Threads::new(1), &|_, _| {})
+}
+
+#[test]
+fn an_episode_costs_what_the_closed_loop_says() {
+    for task in ["heat1d", "ks1d", "density2d"] {
+        let spin = if task == "ks1d" { vec!["time.steps=6", "data.spin_up=5"] } else { vec!["time.steps=6"] };
+        let mut config = config(task, &spin);
+        // terms of the last step alone count in every step of an environment
+        config.loss.terminal = 0.0;
+        config.loss.moment_end = config.loss.moment_end.map(|_| 0.0);
+        let cases = cases(&config);
+        let params: Vec<f32> = initial_params(&config, &mut stream(3, Purpose::Parameters, 0))
+            .iter()
+            .map(|&p| 3.0 * p as f32)
+            .collect();
+
+        // a policy decides, the environment does the rest
+        let mut environment = FieldEnvironment::new(&config, cases.clone(), 1, 1, 16, 1);
+        let single = |values: &[f64]| values.iter().map(|&x| x as f32).collect::<Vec<f32>>();
+        let decision = Decision::<f32>::new(&config);
+        let mut controller = decision.controller(&params, &single(cases.zt(0)));
+        let (points, agents) = (config.points(), config.agents);
+        let start = single(&start_positions(&config));
+        let mut rewards = Vec::new();
+        for step in 0..6 {
+            let state = environment.states().to_vec();
+            let xi =
+                if config.mobile() { state[state.len() - start.len()..].to_vec() } else { start.clone() };
+            let decided = controller.decide(&state[..points], &xi);
+            let bounds = &config.actuation;
+            let mut actions: Vec<f32> = Vec::new();
+            actions.extend(decided.u.unwrap_or(&[]).iter().map(|u| u / bounds.u_max.unwrap() as f32));
+            actions.extend(decided.v.unwrap_or(&[]).iter().map(|v| v / bounds.v_max.unwrap() as f32));
+            assert_eq!(actions.len(), environment.actions() * agents);
+            let transition = environment.step(&actions);
+            rewards.push(f64::from(transition.rewards[0]));
+            assert_eq!((transition.truncated[0], transition.terminated[0]), (step == 5, false), "{task}");
+            if step == 5 {
+                // the state that was reached, not the one the next episode starts from
+                assert_ne!(transition.next, environment.states());
+                assert_eq!(environment.states()[..points], single(cases.z0(0)));
+            } else {
+                assert_eq!(transition.next, environment.states());
+            }
+        }
+        let closed_loop = ClosedLoop::<f32>::new(&config, 1);
+        let batch = closed_loop.batch(&cases, &[0], Disturbance::evaluation(0, 0));
+        let trajectories = closed_loop.forward(&params, &batch, &Threads::new(1));
+        // the loss is a mean over the steps, and of changes of velocity over all but the first
+        let changes: f64 =
+            ["accel", "smooth"].iter().filter_map(|name| trajectories.term(name)).map(|t| t[0]).sum();
+        let weight = config.loss.accel.or(config.loss.smooth).unwrap_or(0.0);
+        let loss = trajectories.loss(0) - weight * changes / 6.0;
+        let first = first_change(&config, &trajectories, agents);
+        let found = -rewards.iter().sum::<f64>() * environment.cost_unit() / 6.0 - weight * first / 6.0;
+        assert!((found / loss - 1.0).abs() < 1e-4, "{task}: {found} instead of {loss}");
+    }
+}
+
+/// An environment also counts how far the first velocity is from rest.
+fn first_change(config: &Config, trajectories: &control::Trajectories<f32>, agents: usize) -> f64 {
+    let Some(v) = trajectories.record("v") else { return 0.0 };
+    let size = v.len() / 6;
+    assert_eq!(size, config.equation().dims() * agents);
+    v[..size].iter().map(|v| f64::from(*v).powi(2)).sum::<f64>() / agents as f64
+}
+
+#[test]
+fn actions_beyond_their_bounds_are_brought_to_them_and_held() {
+    let config = config("heat1d", &["time.steps=12"]);
+    let cases = cases(&config);
+    let size = 2 * config.agents;
+    let states = |hold: usize, action: f32, steps: usize| {
+        let mut environment = FieldEnvironment::new(&config, cases.clone(), 1, hold, 16, 1);
+        (0..steps).for_each(|_| drop(environment.step(&vec![action; size])));
+        environment.states().to_vec()
+    };
+    assert_eq!(states(1, 5.0, 4), states(1, 1.0, 4));
+    assert_eq!(states(2, 0.3, 2), states(1, 0.3, 4));
+    assert_ne!(states(1, 0.3, 4), states(1, 1.0, 4));
+}
+
+#[test]
+fn episodes_do_not_all_end_together_and_threads_change_nothing() {
+    let config = config("heat1d", &["time.steps=8", "data.pool=3"]);
+    let pool = Cases::draw(&config, 0, Pool::Training, 3, &Threads::new(1), &|_, _| {});
+    let run = |threads: usize| {
+        let mut environment = FieldEnvironment::new(&config, pool.clone(), 20, 2, 4, threads);
+        let actions = vec![0.2; 20 * 2 * config.agents];
+        let transitions: Vec<_> = (0..6).map(|_| environment.step(&actions)).collect();
+        transitions
+    };
+    let one = run(1);
+    let ended: Vec<usize> =
+        one.iter().map(|transition| transition.truncated.iter().filter(|ended| **ended).count()).collect();
+    assert!(ended.iter().all(|&ended| ended > 0 && ended < 20), "{ended:?}");
+    assert!(one == run(3));
+}
