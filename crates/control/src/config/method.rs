@@ -142,15 +142,15 @@ pub struct MethodInfo {
     tasks: &'static [(&'static str, &'static str)],
 }
 
-/// How long actions are held where control steps are longer or shorter than on a line.
+/// How long actions are held where control steps are longer or shorter than on a line; fields in a plane get fewer updates.
 const ON_POLICY: &[(&str, &str)] = &[
-    ("heat2d", "method.on_policy.hold = 10"),
-    ("heat2d-obstacles", "method.on_policy.hold = 10"),
-    ("ks1d", "method.on_policy.hold = 5"),
-    ("ks2d", "method.on_policy.hold = 1"),
-    ("turb2d", "method.on_policy.hold = 2"),
+    ("density2d", "train.updates = 100"),
+    ("heat2d", "train.updates = 100\nmethod.on_policy.hold = 10"),
+    ("heat2d-obstacles", "train.updates = 100\nmethod.on_policy.hold = 10"),
+    ("ks2d", "train.updates = 100\nmethod.on_policy.hold = 1"),
+    ("turb2d", "train.updates = 100\nmethod.on_policy.hold = 2"),
 ];
-/// The same; fields in a plane take longer, and those of a density are so large that fewer are kept.
+/// The same; states of a density are so large that fewer are kept.
 const OFF_POLICY: &[(&str, &str)] = &[
     ("density2d", "train.updates = 100\nmethod.off_policy.hold = 5\nmethod.off_policy.buffer = 8000"),
     ("heat2d", "train.updates = 100"),

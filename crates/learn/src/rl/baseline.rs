@@ -4,11 +4,11 @@ use adjoint::Threads;
 use control::config::{Method, Network};
 use control::{Cases, Config};
 
-use super::Machine;
 use super::environment::Environment;
 use super::field::FieldEnvironment;
-use super::ppo::{Learned, Ppo};
+use super::ppo::Ppo;
 use super::td3::Td3;
+use super::{Learned, Machine};
 use crate::checkpoint::Checkpoint;
 use crate::learner::Learner;
 use crate::schedule::Schedule;

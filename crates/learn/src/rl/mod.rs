@@ -22,6 +22,21 @@ pub use baseline::Baseline;
 
 use adjoint::{Real, Run, Threads};
 
+/// What an update did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Learned {
+    /// Mean reward of a step.
+    pub reward: f64,
+    /// Mean square error of the critic.
+    pub critic: f64,
+    /// Mean standard deviation of actions.
+    pub std: f64,
+    /// Norm of the last gradient before clipping.
+    pub gradient_norm: f64,
+    /// Control steps tried, all copies together.
+    pub steps: usize,
+}
+
 /// A run of one step on a minibatch; every term counts with its weight.
 fn minibatch<'a>(
     samples: usize,

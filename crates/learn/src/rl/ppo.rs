@@ -25,7 +25,7 @@ use rand_distr::StandardNormal;
 
 use super::advantage::{Path, advantages};
 use super::environment::Environment;
-use super::{Machine, minibatch, rows};
+use super::{Learned, Machine, minibatch, rows};
 use crate::optimiser::{Adam, clip_global_norm};
 use crate::train::cast;
 
@@ -48,21 +48,6 @@ pub struct Ppo<E: Environment> {
     learner: Program<f32>,
     acting: Session<f32>,
     updates: usize,
-}
-
-/// What an update did.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Learned {
-    /// Mean reward of a step.
-    pub reward: f64,
-    /// Mean square error of the critic.
-    pub critic: f64,
-    /// Mean standard deviation of actions.
-    pub std: f64,
-    /// Norm of the last gradient before clipping.
-    pub gradient_norm: f64,
-    /// Control steps tried, all copies together.
-    pub steps: usize,
 }
 
 /// What was collected, `[copies][steps]` each.

@@ -25,9 +25,8 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
 use super::environment::Environment;
-use super::ppo::Learned;
 use super::replay::{Drawn, Replay};
-use super::{Machine, minibatch};
+use super::{Learned, Machine, minibatch};
 use crate::optimiser::{Adam, clip_global_norm};
 use crate::train::cast;
 
