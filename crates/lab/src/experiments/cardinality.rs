@@ -25,6 +25,8 @@ struct Sweep {
     /// Settings, beside the preset's, of a policy that is trained for many sizes of swarms, with the paper's number of agents; none
     /// where the preset is that already.
     recipe: &'static [&'static str],
+    /// The same of a policy that is less sharp with the reference number of agents, and so loses less, relatively, with fewer.
+    gentle: &'static [&'static str],
     /// The paper's number of agents in training.
     reference: usize,
     /// The paper's stable range.
@@ -45,6 +47,7 @@ const SWEEPS: [Sweep; 7] = [
             "train.step_clip=0.1",
             "train.balance=true",
         ],
+        gentle: &[],
         reference: 30,
         stable: [20, 150],
         curve: &[
@@ -73,6 +76,7 @@ const SWEEPS: [Sweep; 7] = [
             "train.step_clip=0.1",
             "train.updates=1000",
         ],
+        gentle: &[],
         reference: 30,
         stable: [15, 120],
         curve: &[(15, 146.0), (30, 100.0), (120, 208.0)],
@@ -90,6 +94,7 @@ const SWEEPS: [Sweep; 7] = [
             "train.balance=true",
             "train.updates=150",
         ],
+        gentle: &[],
         reference: 16,
         stable: [16, 256],
         curve: &[(9, 566.0), (16, 100.0), (25, 38.0), (64, 19.0), (144, 16.0), (256, 54.0), (324, 2138.0)],
@@ -99,6 +104,7 @@ const SWEEPS: [Sweep; 7] = [
         agents: &[4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 24, 30, 45, 60, 90, 180],
         cases: 200,
         recipe: &["agents=30", "train.crowd=[0.5, 6]"],
+        gentle: &[],
         reference: 30,
         stable: [15, 90],
         curve: &[(15, 100.0), (30, 100.0), (90, 114.0)],
@@ -117,6 +123,7 @@ const SWEEPS: [Sweep; 7] = [
             "train.balance=true",
             "train.updates=120",
         ],
+        gentle: &["agents=196", "train.scatter=1", "train.crowd=[0.7, 2]", "train.updates=120"],
         reference: 196,
         stable: [144, 256],
         curve: &[(144, 45.0), (196, 100.0), (256, 230.0), (324, 270.0), (400, 434.0), (1024, 3472.0)],
@@ -126,6 +133,7 @@ const SWEEPS: [Sweep; 7] = [
         agents: &[16, 36, 49, 64, 100, 144, 256, 576, 1024],
         cases: 50,
         recipe: &[],
+        gentle: &[],
         reference: 64,
         stable: [36, 1024],
         curve: &[(36, 200.0), (64, 100.0), (100, 43.0), (144, 22.0), (256, 36.0), (1024, 76.0)],
@@ -141,6 +149,7 @@ const SWEEPS: [Sweep; 7] = [
             "train.crowd=[0.5, 8]",
             "train.updates=700",
         ],
+        gentle: &[],
         reference: 16,
         stable: [4, 1024],
         curve: &[(4, 142.0), (16, 100.0), (25, 68.0), (256, 82.0), (1024, 84.0)],
@@ -152,9 +161,11 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     for sweep in &SWEEPS {
         let preset = workshop.preset(sweep.task)?;
         plans.push(Plan::new(workshop, "preset", sweep, &preset)?);
-        if !sweep.recipe.is_empty() && workshop.size.pick(true, false) {
-            let sets: Vec<String> = sweep.recipe.iter().map(|set| set.to_string()).collect();
-            plans.push(Plan::new(workshop, "many sizes", sweep, &preset.with_sets(&sets)?)?);
+        for (name, recipe) in [("many sizes", sweep.recipe), ("many sizes, gentle", sweep.gentle)] {
+            if !recipe.is_empty() && workshop.size.pick(true, false) {
+                let sets: Vec<String> = recipe.iter().map(|set| set.to_string()).collect();
+                plans.push(Plan::new(workshop, name, sweep, &preset.with_sets(&sets)?)?);
+            }
         }
     }
     let points: Vec<Point> = plans.iter().flat_map(|plan| plan.points.clone()).collect();
@@ -238,7 +249,8 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
         findings.push(sweep.verdict(name, *trained, range, home));
         let (x, y): (Vec<f64>, Vec<f64>) =
             losses.iter().map(|(m, loss)| (*m as f64 / *trained as f64, loss / home)).unzip();
-        let curve = Curve::new(sweep.task, &x, &y);
+        let gentle = if name.ends_with("gentle") { ", gentle" } else { "" };
+        let curve = Curve::new(&format!("{}{gentle}", sweep.task), &x, &y);
         if *name == "preset" {
             charts[0].curves.push(curve.clone());
         }
@@ -261,16 +273,17 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
 
 /// The recipes, as text.
 fn recipes() -> String {
-    let shown = |sweep: &Sweep| match sweep.recipe {
-        [] => format!("{}: none", sweep.task),
-        recipe => format!("{}: `{}`", sweep.task, recipe.join(" ")),
+    let shown = |sweep: &Sweep| match (sweep.recipe, sweep.gentle) {
+        ([], _) => format!("{}: none", sweep.task),
+        (recipe, []) => format!("{}: `{}`", sweep.task, recipe.join(" ")),
+        (recipe, gentle) => format!("{}: `{}`, gentle `{}`", sweep.task, recipe.join(" "), gentle.join(" ")),
     };
     SWEEPS.iter().map(shown).collect::<Vec<_>>().join("; ")
 }
 
 /// One policy and the points it is measured at.
 struct Plan<'a> {
-    /// "preset", or "many sizes".
+    /// "preset", "many sizes", or "many sizes, gentle".
     name: &'static str,
     sweep: &'a Sweep,
     trained: usize,
