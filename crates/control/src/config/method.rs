@@ -150,14 +150,14 @@ const ON_POLICY: &[(&str, &str)] = &[
     ("ks2d", "train.updates = 100\nmethod.on_policy.hold = 1"),
     ("turb2d", "train.updates = 100\nmethod.on_policy.hold = 2"),
 ];
-/// The same; states of a density are so large that fewer are kept.
+/// The same; the physics of fields in a plane costs more than learning, and of their states fewer are kept.
 const OFF_POLICY: &[(&str, &str)] = &[
-    ("density2d", "train.updates = 100\nmethod.off_policy.hold = 5\nmethod.off_policy.buffer = 8000"),
-    ("heat2d", "train.updates = 100"),
-    ("heat2d-obstacles", "train.updates = 100"),
+    ("density2d", "train.updates = 100\n[method.off_policy]\nhold = 5\ninterval = 10\nbuffer = 8000"),
+    ("heat2d", "train.updates = 100\n[method.off_policy]\ninterval = 10\nbuffer = 20000"),
+    ("heat2d-obstacles", "train.updates = 100\n[method.off_policy]\ninterval = 10\nbuffer = 20000"),
     ("ks1d", "method.off_policy.hold = 5"),
-    ("ks2d", "train.updates = 100\nmethod.off_policy.hold = 1"),
-    ("turb2d", "train.updates = 100\nmethod.off_policy.hold = 2"),
+    ("ks2d", "train.updates = 100\n[method.off_policy]\nhold = 1\ninterval = 10\nbuffer = 20000"),
+    ("turb2d", "train.updates = 100\n[method.off_policy]\nhold = 2\ninterval = 10\nbuffer = 20000"),
 ];
 
 const METHODS: &[MethodInfo] = &[

@@ -193,23 +193,53 @@ fn curves(entries: &[Entry]) -> Vec<Chart> {
             if matches!(entry.method, "cinoc" | "dpc") {
                 continue;
             }
-            for (seed, log) in entry.logs.iter().enumerate() {
-                let label = format!("{}, seed {seed}", entry.method);
-                let time: Vec<f64> = log
-                    .seconds
-                    .iter()
-                    .scan(0.0, |sum, seconds| {
-                        *sum += seconds;
-                        Some(*sum)
-                    })
-                    .collect();
-                by_steps = by_steps.curve(Curve::new(&label, &thinned(&log.steps), &thinned(&log.loss)));
-                by_seconds = by_seconds.curve(Curve::new(&label, &thinned(&time), &thinned(&log.loss)));
+            let logs: Vec<&TrainingLog> = entry.logs.iter().filter(|log| !log.is_empty()).collect();
+            if logs.is_empty() {
+                continue;
             }
+            let steps = over_seeds(&logs, |log| log.steps.clone());
+            let time = over_seeds(&logs, |log| running_sum(&log.seconds));
+            let cost = over_seeds(&logs, |log| log.loss.clone());
+            let curve = |x: &Range| {
+                Curve::new(entry.method, &x.mean, &cost.mean).band(cost.least.clone(), cost.most.clone())
+            };
+            by_steps = by_steps.curve(curve(&steps));
+            by_seconds = by_seconds.curve(curve(&time));
         }
         charts.extend([by_steps, by_seconds].into_iter().filter(|chart| !chart.curves.is_empty()));
     }
     charts
+}
+
+/// Mean, least and most over seeds.
+struct Range {
+    mean: Vec<f64>,
+    least: Vec<f64>,
+    most: Vec<f64>,
+}
+
+/// What the seeds of a training have in common, thinned.
+fn over_seeds(logs: &[&TrainingLog], of: impl Fn(&TrainingLog) -> Vec<f64>) -> Range {
+    let all: Vec<Vec<f64>> = logs.iter().map(|log| thinned(&of(log))).collect();
+    let points = all.iter().map(Vec::len).min().unwrap_or(0);
+    let fold = |start: f64, join: fn(f64, f64) -> f64| -> Vec<f64> {
+        (0..points).map(|i| all.iter().map(|one| one[i]).fold(start, join)).collect()
+    };
+    let sum = fold(0.0, |a, b| a + b);
+    Range {
+        mean: sum.iter().map(|sum| sum / all.len() as f64).collect(),
+        least: fold(f64::INFINITY, f64::min),
+        most: fold(f64::NEG_INFINITY, f64::max),
+    }
+}
+
+fn running_sum(values: &[f64]) -> Vec<f64> {
+    let mut sum = 0.0;
+    let add = |value: &f64| {
+        sum += value;
+        sum
+    };
+    values.iter().map(add).collect()
 }
 
 /// At most [`CURVE_POINTS`] means of neighbours.
