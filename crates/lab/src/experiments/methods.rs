@@ -154,7 +154,13 @@ fn budgets(entries: &[Entry]) -> Table {
         let network = format!("{:?}", entry.config.network()).to_lowercase();
         let seconds: Vec<f64> =
             entry.logs.iter().filter(|log| !log.is_empty()).map(TrainingLog::total_seconds).collect();
-        let steps = entry.logs.iter().filter_map(|log| log.steps.last().copied()).next();
+        // what learns through the physics simulates all steps of a batch in every update
+        let train = &entry.config.train;
+        let whole = (train.updates * train.batch * entry.config.time.steps) as f64;
+        let by_trial = !matches!(entry.method, "cinoc" | "dpc");
+        let told =
+            entry.logs.iter().filter_map(|log| log.steps.last().copied()).find(|steps| steps.is_finite());
+        let steps = told.or(Some(whole).filter(|_| !by_trial));
         table.row([
             entry.task.into(),
             entry.method.into(),
