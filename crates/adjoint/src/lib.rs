@@ -74,7 +74,7 @@
 //!
 //! | stage | what it does | where |
 //! |---|---|---|
-//! | trace | lists the primitives of a step, checks shapes | `trace.rs`: [`Tracer`], [`Var`], [`Trace`] |
+//! | trace | lists the primitives of a step, checks shapes | `trace.rs`: [`Tracer`], [`Trace`]; `trace/var.rs`: [`Var`] |
 //! | plan | decides what runs when and where every number lives | `plan.rs` |
 //! | kernels | picks the code of every primitive for precision, shapes and instruction set | `primitive/`, `simd/` |
 //! | replay | runs one chunk of samples forward and in reverse | `replay.rs`: [`Strategy`] |

@@ -67,6 +67,25 @@ fn a_shared_policy_takes_any_number_of_agents_and_a_centralised_one_says_why_not
 }
 
 #[test]
+fn a_run_by_trial_that_was_interrupted_comes_to_the_same_policy() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut request = arguments("heat1d", "mappo", "run");
+    assert!(cinoc(folder.path(), &request).status.success());
+    let policy = folder.path().join("run/policy.safetensors");
+    let whole = fs::read(&policy).unwrap();
+    // as if it had been killed after two updates
+    let metrics = folder.path().join("run/metrics.jsonl");
+    let lines = fs::read_to_string(&metrics).unwrap();
+    fs::write(&metrics, lines.split_inclusive('\n').take(2).collect::<String>()).unwrap();
+    fs::remove_file(&policy).unwrap();
+    request.push("--resume");
+    let done = cinoc(folder.path(), &request);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert!(fs::read(&policy).unwrap() == whole);
+    assert_eq!(fs::read_to_string(&metrics).unwrap().lines().count(), 3);
+}
+
+#[test]
 fn wrong_settings_of_a_method_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |arguments: &[&str]| {

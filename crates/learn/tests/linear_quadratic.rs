@@ -7,7 +7,7 @@ use adjoint::{Program, Session, Threads, Tracer, Var};
 use control::config::{Config, Critic, OffPolicy, OnPolicy};
 use control::policy::{Layer, Plain};
 use control::random::{Purpose, stream};
-use learn::rl::Machine;
+use learn::rl::Descent;
 use learn::rl::environment::{Environment, Transition};
 use learn::rl::ppo::Ppo;
 use learn::rl::td3::Td3;
@@ -182,8 +182,8 @@ fn learned(environment: &Carts, params: &[f32]) -> f64 {
     })
 }
 
-fn machine() -> Machine {
-    Machine { threads: Threads::new(1), chunk: 64 }
+fn descent(batch: usize, clip: f64) -> Descent {
+    Descent { batch, clip, seed: 0, threads: Threads::new(1), chunk: 64 }
 }
 
 fn assert_near_optimal(name: &str, cost: f64) {
@@ -203,7 +203,7 @@ fn on_policy(central: bool) -> f64 {
         ..preset.on_policy.unwrap()
     };
     let updates = 150;
-    let mut learner = Ppo::new(Carts::new(settings.envs, central), &settings, 120, 0.5, 0, machine());
+    let mut learner = Ppo::new(Carts::new(settings.envs, central), &settings, descent(120, 0.5));
     for update in 0..updates {
         learner.update(0.001 * (1.0 - f64::from(update) / f64::from(updates)));
     }
@@ -226,7 +226,7 @@ fn off_policy(central: bool, critic: Critic) -> f64 {
         ..preset.off_policy.unwrap()
     };
     let updates = 400;
-    let mut learner = Td3::new(Carts::new(settings.envs, central), &settings, 64, 10.0, 0, machine());
+    let mut learner = Td3::new(Carts::new(settings.envs, central), &settings, descent(64, 10.0));
     for update in 0..updates {
         learner.update(0.001 * (1.0 - f64::from(update) / f64::from(updates)));
     }

@@ -1,5 +1,6 @@
-//! One axis of the domain: its grid, its reference lattice and how it ends.
+//! The axes of the domain: each with its grid, its reference lattice and how it ends.
 
+use super::Config;
 use pde::Boundary;
 
 /// One axis of the domain, with its grid and its reference lattice.
@@ -40,5 +41,31 @@ impl Axis {
     /// Cells between `points` grid points.
     fn cells(&self, points: usize) -> usize {
         if self.periodic() { points } else { points - 1 }
+    }
+}
+
+impl Config {
+    /// The axes of the domain: one or two.
+    pub fn axes(&self) -> Vec<Axis> {
+        let (grid, observe, boundary) = (&self.grid, &self.observe, self.equation().boundary());
+        let x = Axis { n: grid.n, length: grid.length, n_ref: observe.n_ref, boundary };
+        let y = Axis {
+            n: grid.n_y.unwrap_or(grid.n),
+            length: grid.length_y.unwrap_or(grid.length),
+            n_ref: observe.n_ref_y.unwrap_or(observe.n_ref),
+            boundary,
+        };
+        [x, y][..self.equation().dims()].to_vec()
+    }
+
+    /// Rows and columns of a field: `(n, 1)` in 1D.
+    pub fn shape(&self) -> (usize, usize) {
+        let axes = self.axes();
+        (axes[0].n, axes.get(1).map_or(1, |axis| axis.n))
+    }
+
+    /// Grid points of a field.
+    pub fn points(&self) -> usize {
+        self.axes().iter().map(|axis| axis.n).product()
     }
 }

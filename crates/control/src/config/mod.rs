@@ -470,30 +470,6 @@ impl Config {
         self.actuation.v_max.is_some()
     }
 
-    /// The axes of the domain: one or two.
-    pub fn axes(&self) -> Vec<Axis> {
-        let (grid, observe, boundary) = (&self.grid, &self.observe, self.equation().boundary());
-        let x = Axis { n: grid.n, length: grid.length, n_ref: observe.n_ref, boundary };
-        let y = Axis {
-            n: grid.n_y.unwrap_or(grid.n),
-            length: grid.length_y.unwrap_or(grid.length),
-            n_ref: observe.n_ref_y.unwrap_or(observe.n_ref),
-            boundary,
-        };
-        [x, y][..self.equation().dims()].to_vec()
-    }
-
-    /// Rows and columns of a field: `(n, 1)` in 1D.
-    pub fn shape(&self) -> (usize, usize) {
-        let axes = self.axes();
-        (axes[0].n, axes.get(1).map_or(1, |axis| axis.n))
-    }
-
-    /// Grid points of a field.
-    pub fn points(&self) -> usize {
-        self.axes().iter().map(|axis| axis.n).product()
-    }
-
     /// Duration of a control step.
     pub fn control_dt(&self) -> f64 {
         self.time.dt * self.time.substeps as f64

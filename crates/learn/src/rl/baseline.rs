@@ -8,7 +8,7 @@ use super::environment::Environment;
 use super::field::FieldEnvironment;
 use super::ppo::Ppo;
 use super::td3::Td3;
-use super::{Learned, Machine};
+use super::{Descent, Learned};
 use crate::checkpoint::Checkpoint;
 use crate::learner::Learner;
 use crate::schedule::Schedule;
@@ -49,28 +49,26 @@ impl Baseline {
     /// If the config's method does not learn by trial.
     pub fn new(config: &Config, pool: Cases, threads: usize) -> Baseline {
         let method: &Method = config.method.as_ref().expect("a method that learns by trial");
-        let machine = Machine { threads: Threads::new(threads), chunk: chunk(config) };
+        let train = &config.train;
+        let descent = Descent {
+            batch: train.batch,
+            clip: train.clip,
+            seed: train.seed,
+            threads: Threads::new(threads),
+            chunk: chunk(config),
+        };
         let environment = |copies: usize, hold: usize| {
             FieldEnvironment::new(config, pool.clone(), copies, hold, ENVIRONMENTS_TOGETHER, threads)
         };
-        let train = &config.train;
         let agent = match (&method.on_policy, &method.off_policy) {
-            (Some(settings), _) => Agent::OnPolicy(Box::new(Ppo::new(
-                environment(settings.envs, settings.hold),
-                settings,
-                train.batch,
-                train.clip,
-                train.seed,
-                machine,
-            ))),
-            (_, Some(settings)) => Agent::OffPolicy(Box::new(Td3::new(
-                environment(settings.envs, settings.hold),
-                settings,
-                train.batch,
-                train.clip,
-                train.seed,
-                machine,
-            ))),
+            (Some(settings), _) => {
+                let environment = environment(settings.envs, settings.hold);
+                Agent::OnPolicy(Box::new(Ppo::new(environment, settings, descent)))
+            }
+            (_, Some(settings)) => {
+                let environment = environment(settings.envs, settings.hold);
+                Agent::OffPolicy(Box::new(Td3::new(environment, settings, descent)))
+            }
             _ => unreachable!("a method that learns by trial has settings for it"),
         };
         Baseline { config: config.clone(), agent, schedule: schedule(config), updates: 0, steps: 0 }

@@ -63,8 +63,14 @@ fn rows<T: Real>(table: &[T], size: usize, picked: &[usize]) -> Vec<T> {
     all
 }
 
-/// Where a learner works.
-pub struct Machine {
+/// What all learners have in common: how they descend, and on what.
+pub struct Descent {
+    /// Transitions in a minibatch.
+    pub batch: usize,
+    /// Bound of the gradient's norm.
+    pub clip: f64,
+    /// Seed of every random number.
+    pub seed: u64,
     /// Threads.
     pub threads: Threads,
     /// Samples worked on together.

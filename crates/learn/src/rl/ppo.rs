@@ -25,7 +25,7 @@ use rand_distr::StandardNormal;
 
 use super::advantage::{Path, advantages};
 use super::environment::Environment;
-use super::{Learned, Machine, minibatch, rows};
+use super::{Descent, Learned, minibatch, rows};
 use crate::optimiser::{Adam, clip_global_norm};
 use crate::train::cast;
 
@@ -35,12 +35,7 @@ const LOG_ROOT_TAU: f64 = 0.918_938_533_204_672_7;
 pub struct Ppo<E: Environment> {
     environment: E,
     settings: OnPolicy,
-    machine: Machine,
-    /// Transitions per minibatch.
-    batch: usize,
-    /// Bound of the gradient's norm.
-    clip: f64,
-    seed: u64,
+    descent: Descent,
     /// Actor, logarithms of the standard deviations, critic.
     params: Vec<f32>,
     actor_len: usize,
@@ -79,26 +74,22 @@ fn log_probability<'t>(action: Var<'t>, mean: Var<'t>, log_std: Var<'t>, each: b
 
 impl<E: Environment> Ppo<E> {
     /// A learner at its start.
-    pub fn new(
-        environment: E,
-        settings: &OnPolicy,
-        batch: usize,
-        clip: f64,
-        seed: u64,
-        machine: Machine,
-    ) -> Ppo<E> {
+    pub fn new(environment: E, settings: &OnPolicy, descent: Descent) -> Ppo<E> {
         let actor = first_values(
             &environment.actor_layers(),
             environment.head_scale(),
-            &mut stream(seed, Purpose::Parameters, 0),
+            &mut stream(descent.seed, Purpose::Parameters, 0),
         );
-        let critic =
-            first_values(&critic_layers(&environment, settings), 1.0, &mut stream(seed, Purpose::Critics, 0));
+        let critic = first_values(
+            &critic_layers(&environment, settings),
+            1.0,
+            &mut stream(descent.seed, Purpose::Critics, 0),
+        );
         let mut params = cast(&actor);
         params.extend(vec![settings.std.ln() as f32; environment.actions()]);
         params.extend(cast(&critic));
-        let learner = learner(&environment, settings, machine.chunk);
-        let acting = Arc::new(acting(&environment, settings, environment.copies().min(machine.chunk)));
+        let learner = learner(&environment, settings, descent.chunk);
+        let acting = Arc::new(acting(&environment, settings, environment.copies().min(descent.chunk)));
         Ppo {
             adam: Adam::new(params.len()),
             acting: Session::new(acting, environment.copies(), &params, &[], &[]),
@@ -107,10 +98,7 @@ impl<E: Environment> Ppo<E> {
             learner,
             params,
             environment,
-            machine,
-            batch,
-            clip,
-            seed,
+            descent,
             updates: 0,
         }
     }
@@ -136,11 +124,11 @@ impl<E: Environment> Ppo<E> {
         let collected = self.collect();
         let count = collected.returns.len();
         let mut order: Vec<usize> = (0..count).collect();
-        let mut rng = stream(self.seed, Purpose::Minibatches, self.updates as u64);
+        let mut rng = stream(self.descent.seed, Purpose::Minibatches, self.updates as u64);
         let (mut critic, mut norm, mut gradients) = (0.0, 0.0, 0);
         for _ in 0..self.settings.epochs {
             order.shuffle(&mut rng);
-            for picked in order.chunks(self.batch) {
+            for picked in order.chunks(self.descent.batch) {
                 let (error, length) = self.descend(&collected, picked, rate);
                 critic += error;
                 norm = length;
@@ -164,13 +152,13 @@ impl<E: Environment> Ppo<E> {
 
     /// Mean actions and values of the states now.
     fn judge(&mut self) -> (Vec<f32>, Vec<f32>) {
-        self.acting.step(&[self.environment.states()], &self.machine.threads);
+        self.acting.step(&[self.environment.states()], &self.descent.threads);
         (self.acting.record(0), self.acting.record(1))
     }
 
     /// Values of some states.
     fn values(&mut self, states: &[f32]) -> Vec<f32> {
-        self.acting.step(&[states], &self.machine.threads);
+        self.acting.step(&[states], &self.descent.threads);
         self.acting.record(1)
     }
 
@@ -181,7 +169,7 @@ impl<E: Environment> Ppo<E> {
         let (state_size, action_size) = (self.environment.state_size(), kinds * agents);
         let scale = 1.0 - self.settings.gamma as f32;
         let stds: Vec<f32> = self.stds().collect();
-        let mut rng = stream(self.seed, Purpose::Exploration, self.updates as u64);
+        let mut rng = stream(self.descent.seed, Purpose::Exploration, self.updates as u64);
         let mut paths: Vec<Collecting> = (0..copies).map(|_| Collecting::default()).collect();
         let (mut means, mut values) = self.judge();
         for _ in 0..horizon {
@@ -264,8 +252,8 @@ impl<E: Environment> Ppo<E> {
         let weights = [1.0, self.settings.value_weight, -self.settings.entropy_weight];
         let sequences: [&[f32]; 5] = [&states, &actions, &old, &advantages, &returns];
         let run = minibatch(picked.len(), &self.params, &sequences, &weights);
-        let mut gradient = self.learner.gradient(&run, &self.machine.threads, Strategy::Store);
-        let norm = f64::from(clip_global_norm(&mut gradient.params, self.clip as f32));
+        let mut gradient = self.learner.gradient(&run, &self.descent.threads, Strategy::Store);
+        let norm = f64::from(clip_global_norm(&mut gradient.params, self.descent.clip as f32));
         if norm.is_finite() {
             self.adam.update(&mut self.params, &gradient.params, rate);
         }

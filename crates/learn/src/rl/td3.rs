@@ -26,7 +26,7 @@ use rand_distr::StandardNormal;
 
 use super::environment::Environment;
 use super::replay::{Drawn, Replay};
-use super::{Learned, Machine, minibatch};
+use super::{Descent, Learned, minibatch};
 use crate::optimiser::{Adam, clip_global_norm};
 use crate::train::cast;
 
@@ -37,10 +37,7 @@ const SATURATED: f64 = 2.0;
 pub struct Td3<E: Environment> {
     environment: E,
     settings: OffPolicy,
-    machine: Machine,
-    batch: usize,
-    clip: f64,
-    seed: u64,
+    descent: Descent,
     replay: Replay,
     actor: Trained,
     /// Both critics, one after the other.
@@ -122,29 +119,24 @@ impl<E: Environment> Critics<'_, E> {
 
 impl<E: Environment> Td3<E> {
     /// A learner at its start.
-    pub fn new(
-        environment: E,
-        settings: &OffPolicy,
-        batch: usize,
-        clip: f64,
-        seed: u64,
-        machine: Machine,
-    ) -> Td3<E> {
+    pub fn new(environment: E, settings: &OffPolicy, descent: Descent) -> Td3<E> {
         let critics = Critics { environment: &environment, settings };
         let actor = first_values(
             &environment.actor_layers(),
             environment.head_scale(),
-            &mut stream(seed, Purpose::Parameters, 0),
+            &mut stream(descent.seed, Purpose::Parameters, 0),
         );
         let twins: Vec<f64> = (0..2)
-            .flat_map(|twin| first_values(&critics.layers(), 1.0, &mut stream(seed, Purpose::Critics, twin)))
+            .flat_map(|twin| {
+                first_values(&critics.layers(), 1.0, &mut stream(descent.seed, Purpose::Critics, twin))
+            })
             .collect();
         let programs = Programs {
-            target: target_program(&critics, machine.chunk),
-            critics: critics_program(&critics, machine.chunk),
-            actor: actor_program(&critics, machine.chunk),
+            target: target_program(&critics, descent.chunk),
+            critics: critics_program(&critics, descent.chunk),
+            actor: actor_program(&critics, descent.chunk),
         };
-        let acting = Arc::new(acting(&environment, environment.copies().min(machine.chunk)));
+        let acting = Arc::new(acting(&environment, environment.copies().min(descent.chunk)));
         let (state_size, action_size) =
             (environment.state_size(), environment.actions() * environment.agents());
         let actor = Trained::new(cast(&actor));
@@ -154,10 +146,7 @@ impl<E: Environment> Td3<E> {
             critics: Trained::new(cast(&twins)),
             settings: settings.clone(),
             environment,
-            machine,
-            batch,
-            clip,
-            seed,
+            descent,
             actor,
             programs,
             updates: 0,
@@ -177,7 +166,7 @@ impl<E: Environment> Td3<E> {
 
     /// Collects, then learns from what was ever collected, with a learning rate. The first update fills the memory with random actions.
     pub fn update(&mut self, rate: f64) -> Learned {
-        let mut rng = stream(self.seed, Purpose::Exploration, self.updates as u64);
+        let mut rng = stream(self.descent.seed, Purpose::Exploration, self.updates as u64);
         let copies = self.environment.copies();
         let (mut reward, mut steps) = (0.0, 0);
         while self.replay.len() < self.settings.first.min(self.settings.buffer) {
@@ -189,7 +178,7 @@ impl<E: Environment> Td3<E> {
             reward += self.collect(&mut rng, false);
             steps += copies;
         }
-        let mut rng = stream(self.seed, Purpose::Minibatches, self.updates as u64);
+        let mut rng = stream(self.descent.seed, Purpose::Minibatches, self.updates as u64);
         let (mut error, mut norm) = (0.0, 0.0);
         let gradient_steps =
             self.settings.gradient_steps + self.settings.warmup.saturating_sub(self.gradient_steps);
@@ -217,7 +206,7 @@ impl<E: Environment> Td3<E> {
         let actions: Vec<f32> = if at_random {
             (0..copies * size).map(|_| rng.random_range(-1.0..=1.0)).collect()
         } else {
-            self.acting.step(&[&states], &self.machine.threads);
+            self.acting.step(&[&states], &self.descent.threads);
             let noisy = |mean: f32| mean + explore * rng.sample::<f32, _>(StandardNormal);
             self.acting.record(0).into_iter().map(noisy).map(|action| action.clamp(-1.0, 1.0)).collect()
         };
@@ -238,23 +227,23 @@ impl<E: Environment> Td3<E> {
 
     /// One gradient step of the critics, and of the actor if it is its turn; returns the critics' error and their gradient's norm.
     fn descend(&mut self, rng: &mut ChaCha8Rng, rate: f64) -> (f64, f64) {
-        let drawn = self.replay.draw(self.batch, rng);
+        let drawn = self.replay.draw(self.descent.batch, rng);
         let targets = self.targets(&drawn, rng);
         let sequences: [&[f32]; 3] = [&drawn.states, &drawn.actions, &targets];
-        let run = minibatch(self.batch, &self.critics.params, &sequences, &[1.0]);
-        let gradient = self.programs.critics.gradient(&run, &self.machine.threads, Strategy::Store);
+        let run = minibatch(self.descent.batch, &self.critics.params, &sequences, &[1.0]);
+        let gradient = self.programs.critics.gradient(&run, &self.descent.threads, Strategy::Store);
         let error = gradient.loss;
-        let norm = self.critics.descend(gradient.params, self.clip, rate);
+        let norm = self.critics.descend(gradient.params, self.descent.clip, rate);
         self.gradient_steps += 1;
         if !self.gradient_steps.is_multiple_of(self.settings.delay) {
             return (error, norm);
         }
         if self.gradient_steps > self.settings.warmup {
             let both = [&self.actor.params[..], &self.critics.params].concat();
-            let run = minibatch(self.batch, &both, &[&drawn.states], &[1.0, 1.0]);
-            let mut gradient = self.programs.actor.gradient(&run, &self.machine.threads, Strategy::Store);
+            let run = minibatch(self.descent.batch, &both, &[&drawn.states], &[1.0, 1.0]);
+            let mut gradient = self.programs.actor.gradient(&run, &self.descent.threads, Strategy::Store);
             gradient.params.truncate(self.actor.params.len());
-            self.actor.descend(gradient.params, self.clip, rate);
+            self.actor.descend(gradient.params, self.descent.clip, rate);
         }
         self.actor.follow(self.settings.tau);
         self.critics.follow(self.settings.tau);
@@ -265,13 +254,13 @@ impl<E: Environment> Td3<E> {
     fn targets(&self, drawn: &Drawn, rng: &mut ChaCha8Rng) -> Vec<f32> {
         let size = self.environment.actions() * self.environment.agents();
         let (sigma, bound) = (self.settings.smooth as f32, self.settings.smooth_clip as f32);
-        let noise: Vec<f32> = (0..self.batch * size)
+        let noise: Vec<f32> = (0..self.descent.batch * size)
             .map(|_| (sigma * rng.sample::<f32, _>(StandardNormal)).clamp(-bound, bound))
             .collect();
         let slow = [&self.actor.slow[..], &self.critics.slow].concat();
-        let run = minibatch(self.batch, &slow, &[&drawn.next, &noise], &[]);
-        let follows = self.programs.target.forward(&run, &self.machine.threads).records.remove(0);
-        let each = follows.len() / self.batch;
+        let run = minibatch(self.descent.batch, &slow, &[&drawn.next, &noise], &[]);
+        let follows = self.programs.target.forward(&run, &self.descent.threads).records.remove(0);
+        let each = follows.len() / self.descent.batch;
         let gamma = self.settings.gamma as f32;
         (follows.iter().enumerate())
             .map(|(i, q)| drawn.rewards[i / each] + gamma * drawn.goes_on[i / each] * q)
