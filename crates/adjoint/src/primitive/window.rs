@@ -61,7 +61,7 @@ struct View {
     lanes: usize,
 }
 
-/// Lanes whose windows are read together: contiguous in the output, and all inside the lattice most of the time.
+/// Lanes whose windows are read together: contiguous in the output.
 const BLOCK: usize = 16;
 
 /// Where the agents of a block of lanes look.
@@ -69,7 +69,7 @@ struct Looks {
     /// First lane, and how many.
     start: usize,
     count: usize,
-    cells: [isize; BLOCK],
+    cells: [i32; BLOCK],
     /// Position inside the cell, in cells: the weight of the next window.
     fractions: [f64; BLOCK],
 }
@@ -80,78 +80,75 @@ impl View {
         let Lattice { n, density, periodic, .. } = self.lattice;
         let mut looks =
             Looks { start, count: BLOCK.min(self.lanes - start), cells: [0; BLOCK], fractions: [0.0; BLOCK] };
-        for j in 0..looks.count {
-            let at = xi[start + j].f64() * density;
-            let c = at.floor() as isize;
-            // a division only for the few that are outside
-            let inside = c >= 0 && c < n as isize;
-            let cell = match (inside, periodic) {
-                (true, _) => c,
-                (false, true) => c.rem_euclid(n as isize),
-                (false, false) => c.clamp(0, n as isize - 1),
-            };
-            looks.cells[j] = cell;
-            looks.fractions[j] = at - cell as f64;
+        let mut at = [0.0; BLOCK];
+        for (at, x) in at.iter_mut().zip(&xi[start..start + looks.count]) {
+            *at = x.f64() * density;
+        }
+        // no decision per lane, so that lanes are computed together
+        for j in 0..BLOCK {
+            let c = at[j].floor();
+            let cell =
+                if periodic { c - n as f64 * (c / n as f64).floor() } else { c.clamp(0.0, n as f64 - 1.0) };
+            looks.cells[j] = cell as i32;
+            looks.fractions[j] = at[j] - cell;
         }
         looks
     }
 
-    /// Field index of the first point of every window, if all windows lie inside the lattice: then point k is `k * samples` further
-    /// on, with no decision per point.
+    /// Calls `each(k, field indices)` for point k of all windows of a block, the end points repeated or the lattice wrapped.
     #[inline(always)]
-    fn inside(&self, looks: &Looks) -> Option<[usize; BLOCK]> {
-        let (half, last) =
-            ((self.lattice.width / 2) as isize, (self.lattice.n - self.lattice.width) as isize);
-        let mut firsts = [0; BLOCK];
-        let mut sample = looks.start % self.samples;
-        for j in 0..looks.count {
-            let first = looks.cells[j] - half;
-            if first < 0 || first > last {
-                return None;
-            }
-            firsts[j] = first as usize * self.samples + sample;
-            sample = if sample + 1 == self.samples { 0 } else { sample + 1 };
+    fn points(&self, looks: &Looks, mut each: impl FnMut(usize, &[u32; BLOCK])) {
+        let (n, samples) = (self.lattice.n as i32, self.samples as u32);
+        let half = (self.lattice.width / 2) as i32;
+        let mut sample = [0; BLOCK];
+        let mut next = (looks.start % self.samples) as u32;
+        for sample in &mut sample {
+            *sample = next;
+            next = if next + 1 == samples { 0 } else { next + 1 };
         }
-        Some(firsts)
-    }
-
-    /// Field index of point `k` of the window around `cell`, edge-replicated or wrapped.
-    #[inline(always)]
-    fn index(&self, cell: isize, k: usize, lane: usize) -> usize {
-        let j = cell + k as isize - (self.lattice.width / 2) as isize;
-        let n = self.lattice.n as isize;
-        let point = if self.lattice.periodic { j.rem_euclid(n) } else { j.clamp(0, n - 1) };
-        point as usize * self.samples + lane % self.samples
-    }
-
-    /// Calls `each(y index, field index)` for all points of all windows.
-    #[inline(always)]
-    fn points(&self, looks: &Looks, mut each: impl FnMut(usize, usize)) {
-        if let Some(mut at) = self.inside(looks) {
+        let mut at = [0; BLOCK];
+        if self.lattice.periodic {
+            let round = n as u32 * samples;
+            for j in 0..BLOCK {
+                let first = looks.cells[j] - half;
+                at[j] = (first + if first < 0 { n } else { 0 }) as u32 * samples + sample[j];
+            }
             for k in 0..self.lattice.width {
-                for j in 0..looks.count {
-                    each(k * self.lanes + looks.start + j, at[j]);
-                    at[j] += self.samples;
+                each(k, &at);
+                for at in &mut at {
+                    let onward = *at + samples;
+                    *at = if onward >= round { onward - round } else { onward };
                 }
             }
         } else {
             for k in 0..self.lattice.width {
-                for j in 0..looks.count {
-                    let lane = looks.start + j;
-                    each(k * self.lanes + lane, self.index(looks.cells[j], k, lane));
+                for j in 0..BLOCK {
+                    let point = (looks.cells[j] + k as i32 - half).clamp(0, n - 1);
+                    at[j] = point as u32 * samples + sample[j];
                 }
+                each(k, &at);
             }
         }
     }
 
+    /// Calls `each(y index, field index)` for all points of all windows.
+    #[inline(always)]
+    fn each_point(&self, looks: &Looks, mut each: impl FnMut(usize, usize)) {
+        self.points(looks, |k, at| {
+            for j in 0..looks.count {
+                each(k * self.lanes + looks.start + j, at[j] as usize);
+            }
+        });
+    }
+
     /// The same, one cell further on.
     #[inline(always)]
-    fn next_points(&self, looks: &Looks, each: impl FnMut(usize, usize)) {
-        let last = self.lattice.n as isize - 1;
+    fn each_next_point(&self, looks: &Looks, each: impl FnMut(usize, usize)) {
+        let last = self.lattice.n as i32 - 1;
         let next =
-            |cell: isize| if self.lattice.periodic { (cell + 1) % (last + 1) } else { (cell + 1).min(last) };
+            |cell: i32| if self.lattice.periodic { (cell + 1) % (last + 1) } else { (cell + 1).min(last) };
         let moved = Looks { cells: looks.cells.map(next), ..*looks };
-        self.points(&moved, each);
+        self.each_point(&moved, each);
     }
 }
 
@@ -195,84 +192,63 @@ dispatched! {
         let per_field = view.lattice.width * view.lanes;
         for start in (0..view.lanes).step_by(BLOCK) {
             let looks = view.looks(xi, start);
-            let inside = view.inside(&looks);
-            for (f, field) in fields.iter().enumerate() {
-                let y = &mut y[f * per_field..][..per_field];
-                match inside {
-                    // a block of whole vectors, all inside: point k of every window in one go
-                    Some(firsts) if looks.count == BLOCK => gather_block::<V>(view, start, firsts, field, y),
-                    _ => view.points(&looks, |i, at| y[i] = field[at]),
+            view.points(&looks, #[inline(always)] |k, at| {
+                for (f, field) in fields.iter().enumerate() {
+                    let to = f * per_field + k * view.lanes + start;
+                    if looks.count == BLOCK {
+                        gather::<V>(field, at, &mut y[to..to + BLOCK]);
+                    } else {
+                        for j in 0..looks.count {
+                            y[to + j] = field[at[j] as usize];
+                        }
+                    }
                 }
-            }
+            });
         }
     }
 }
 
-/// Calls `$each!(y index, field indices)` for every vector of point k of the windows of a block, k by k.
-macro_rules! block_points {
-    ($V:ident, $view:ident, $start:ident, $firsts:ident, $each:ident) => {{
-        let mut at = $firsts.map(|first| first as u32);
-        for k in 0..$view.lattice.width {
-            for j in (0..BLOCK).step_by($V::LANES) {
-                let mut part = [0; BLOCK];
-                part[..$V::LANES].copy_from_slice(&at[j..j + $V::LANES]);
-                $each!(k * $view.lanes + $start + j, &part);
-            }
-            for j in 0..BLOCK {
-                at[j] += $view.samples as u32;
-            }
+/// A vector of indices after another.
+macro_rules! vectors_of_indices {
+    ($V:ident, $at:ident, |$j:ident, $part:ident| $body:expr) => {
+        for $j in (0..BLOCK).step_by($V::LANES) {
+            let mut $part = [0; BLOCK];
+            $part[..$V::LANES].copy_from_slice(&$at[$j..$j + $V::LANES]);
+            $body;
         }
-    }};
+    };
 }
 
 #[inline(always)]
-fn gather_block<V: Vector>(
-    view: &View,
-    start: usize,
-    firsts: [usize; BLOCK],
-    field: &[V::Real],
-    y: &mut [V::Real],
-) {
-    macro_rules! read {
-        ($i:expr, $at:expr) => {
-            V::gather(field, $at).store(y, $i)
-        };
-    }
-    block_points!(V, view, start, firsts, read);
+fn gather<V: Vector>(field: &[V::Real], at: &[u32; BLOCK], y: &mut [V::Real]) {
+    vectors_of_indices!(V, at, |j, part| V::gather(field, &part).store(y, j));
 }
 
-/// Lanes of a block are of different samples, so that no two of them are added to the same place.
+/// Adds to places no two of which are the same.
 #[inline(always)]
-fn scatter_block<V: Vector>(
-    view: &View,
-    start: usize,
-    firsts: [usize; BLOCK],
-    dy: &[V::Real],
-    to: &mut [V::Real],
-) {
-    macro_rules! add {
-        ($i:expr, $at:expr) => {
-            V::gather(to, $at).add(V::load(dy, $i)).scatter(to, $at)
-        };
-    }
-    block_points!(V, view, start, firsts, add);
+fn scatter_add<V: Vector>(dy: &[V::Real], at: &[u32; BLOCK], to: &mut [V::Real]) {
+    vectors_of_indices!(V, at, |j, part| V::gather(to, &part).add(V::load(dy, j)).scatter(to, &part));
 }
 
 dispatched! {
     fn reverse_cell(view: &View, xi: &[T], dy: &[T], dfields: &mut [Adjoint<T>]) {
         let per_field = view.lattice.width * view.lanes;
+        // then the lanes of a block are of different samples
+        let apart = view.samples.is_multiple_of(BLOCK);
         for start in (0..view.lanes).step_by(BLOCK) {
             let looks = view.looks(xi, start);
-            let inside = view.inside(&looks);
-            for (to, dy) in dfields.iter_mut().zip(dy.chunks_exact(per_field)).filter(|(to, _)| to.wanted()) {
-                let to = &mut to.data[..];
-                match inside {
-                    Some(firsts) if looks.count == BLOCK && view.samples.is_multiple_of(BLOCK) => {
-                        scatter_block::<V>(view, start, firsts, dy, to)
+            view.points(&looks, #[inline(always)] |k, at| {
+                for (f, to) in dfields.iter_mut().enumerate().filter(|(_, to)| to.wanted()) {
+                    let dy = &dy[f * per_field + k * view.lanes + start..][..looks.count];
+                    if looks.count == BLOCK && apart {
+                        scatter_add::<V>(dy, at, &mut to.data);
+                    } else {
+                        for j in 0..looks.count {
+                            to.data[at[j] as usize] += dy[j];
+                        }
                     }
-                    _ => view.points(&looks, |i, at| to[at] += dy[i]),
                 }
-            }
+            });
         }
     }
 }
@@ -282,8 +258,8 @@ dispatched! {
         for start in (0..view.lanes).step_by(BLOCK) {
             let looks = view.looks(xi, start);
             let weight = |i: usize| T::of(looks.fractions[i % view.lanes - start]);
-            view.points(&looks, |i, at| y[i] = (T::of(1.0) - weight(i)) * field[at]);
-            view.next_points(&looks, |i, at| y[i] += weight(i) * field[at]);
+            view.each_point(&looks, |i, at| y[i] = (T::of(1.0) - weight(i)) * field[at]);
+            view.each_next_point(&looks, |i, at| y[i] += weight(i) * field[at]);
         }
     }
 }
@@ -293,8 +269,8 @@ dispatched! {
         for start in (0..view.lanes).step_by(BLOCK) {
             let looks = view.looks(xi, start);
             let weight = |i: usize| T::of(looks.fractions[i % view.lanes - start]);
-            view.points(&looks, |i, at| to[at] += (T::of(1.0) - weight(i)) * dy[i]);
-            view.next_points(&looks, |i, at| to[at] += weight(i) * dy[i]);
+            view.each_point(&looks, |i, at| to[at] += (T::of(1.0) - weight(i)) * dy[i]);
+            view.each_next_point(&looks, |i, at| to[at] += weight(i) * dy[i]);
         }
     }
 }
@@ -304,8 +280,8 @@ dispatched! {
         let density = T::of(view.lattice.density);
         for start in (0..view.lanes).step_by(BLOCK) {
             let looks = view.looks(xi, start);
-            view.next_points(&looks, |i, at| to[i % view.lanes] += density * dy[i] * field[at]);
-            view.points(&looks, |i, at| to[i % view.lanes] += -(density * dy[i] * field[at]));
+            view.each_next_point(&looks, |i, at| to[i % view.lanes] += density * dy[i] * field[at]);
+            view.each_point(&looks, |i, at| to[i % view.lanes] += -(density * dy[i] * field[at]));
         }
     }
 }
