@@ -24,6 +24,7 @@
 
 use crate::actuation::Actuation;
 use crate::config::{Config, Equation};
+use crate::moments::{Coordinates, Moments};
 use crate::objective::{self, Step, Weights};
 use crate::obstacles::Discs;
 use crate::physics;
@@ -76,7 +77,7 @@ pub fn uncontrolled_trace(config: &Config) -> Trace {
     let nothing = tracer.constant(fields * rows, cols, vec![0.0; fields * rows * cols]);
     let next = dynamics.interval(z, dynamics.response(nothing), config.time.substeps);
     tracer.advance(z, next);
-    record_field(&tracer, config, next, target, (next - target).mean_square());
+    record_field(&tracer, next, moments(config, next, target), (next - target).mean_square());
     tracer.finish()
 }
 
@@ -123,9 +124,11 @@ fn control_step(
     let error = (next - target).mean_square();
     let importance = (terms && config.train.balance).then(|| tracer.fixed("importance", 1, 1));
     let counted = importance.map_or(error, |importance| importance * error);
+    let moments = moments(config, next, target);
     let step = Step {
         z: next,
         target,
+        moments,
         start,
         error: counted,
         xi: moved,
@@ -137,17 +140,25 @@ fn control_step(
     for term in objective::active(config).filter(|_| terms) {
         tracer.term(term.name, term.value(config, &step));
     }
-    record_field(tracer, config, next, target, error);
+    record_field(tracer, next, moments, error);
     tracer.record("xi", moved);
     action.u.into_iter().for_each(|u| tracer.record("u", u));
     action.v.into_iter().for_each(|v| tracer.record("v", v));
 }
 
-fn record_field<'t>(tracer: &'t Tracer, config: &Config, z: Var<'t>, target: Var<'t>, error: Var<'t>) {
+/// Moments of a field and its target, if they are densities.
+fn moments<'t>(config: &Config, z: Var<'t>, target: Var<'t>) -> Option<[Moments<'t>; 2]> {
+    (config.equation() == Equation::Density).then(|| {
+        let coordinates = Coordinates::new(config, z);
+        [z, target].map(|density| coordinates.moments(density))
+    })
+}
+
+fn record_field<'t>(tracer: &'t Tracer, z: Var<'t>, moments: Option<[Moments<'t>; 2]>, error: Var<'t>) {
     tracer.record("z", z);
     tracer.record("error", error);
-    if config.equation() == Equation::Density {
-        tracer.record("moment", objective::moment_distance(config, z, target));
+    if let Some([now, target]) = moments {
+        tracer.record("moment", now.distance(target));
     }
 }
 

@@ -2,17 +2,23 @@
 //!
 //! `m = sum rho`, `mu = sum rho x / m`, `s = sqrt(sum rho |x - mu|^2 / m)`: sums over grid points, x in units of the domain.
 //! Two densities are `W = |mu - mu*| + |s - s*| / 2` apart.
+//!
+//! One pass over the field is enough: the sums of `rho`, `rho x` and `rho x^2` along x give a number per point of the other axis, and
+//! everything follows from those. Positions are measured from the middle of the domain, where `E[x^2] - E[x]^2` loses least.
 
 use crate::config::Config;
 use crate::physics;
-use adjoint::Var;
+use adjoint::{Sparse, Var};
 
 /// Coordinates of the grid points a density lives on.
 pub struct Coordinates<'t> {
-    /// `[n_x][1]`.
-    x: Var<'t>,
-    /// `[1][n_y]`.
+    /// Sums along x of a density, its first and its second moment: `[3][n_x]`.
+    sums: Sparse,
+    /// Positions along y and their squares, `[1][n_y]`.
     y: Var<'t>,
+    y_squared: Var<'t>,
+    /// Where positions are measured from, `[2][1]`.
+    middle: Var<'t>,
 }
 
 /// Mass, centroid (`[2][1]`) and spread of a density, per case.
@@ -29,24 +35,30 @@ pub struct Moments<'t> {
 impl<'t> Coordinates<'t> {
     /// Those of a 2D task, in the trace of `like`.
     pub fn new(config: &Config, like: Var<'t>) -> Coordinates<'t> {
-        let [x, y] = physics::coordinates(config);
         let tracer = like.tracer();
-        Coordinates { x: tracer.constant(x.len(), 1, x), y: tracer.constant(1, y.len(), y) }
-    }
-
-    /// Mean position of a density and its mass.
-    pub fn centroid(&self, density: Var<'t>) -> (Var<'t>, Var<'t>) {
-        let mass = density.sum();
-        let centroid = ((density * self.x).sum()).stack((density * self.y).sum()) / mass;
-        (centroid, mass)
+        let points = physics::coordinates(config);
+        let middle = points.each_ref().map(|points| points.iter().sum::<f64>() / points.len() as f64);
+        let [x, y] = [0, 1].map(|axis| points[axis].iter().map(|p| p - middle[axis]).collect::<Vec<_>>());
+        let power = |k: i32| x.iter().enumerate().map(|(i, x)| (i, x.powi(k))).collect();
+        let y_squared = y.iter().map(|y| y * y).collect();
+        Coordinates {
+            sums: Sparse::from_rows(x.len(), vec![power(0), power(1), power(2)]),
+            y_squared: tracer.constant(1, y.len(), y_squared),
+            y: tracer.constant(1, y.len(), y),
+            middle: tracer.constant(2, 1, middle.to_vec()),
+        }
     }
 
     /// All moments of a density `[n_x][n_y]`.
     pub fn moments(&self, density: Var<'t>) -> Moments<'t> {
-        let (centroid, mass) = self.centroid(density);
-        let (dx, dy) = (self.x - centroid.slice(0..1), self.y - centroid.slice(1..2));
-        let variance = ((density * dx.square()).sum() + (density * dy.square()).sum()) / mass;
-        Moments { mass, centroid, spread: variance.sqrt() }
+        let along_x = density.linear(&self.sums);
+        let [per_y, first, second] = [0, 1, 2].map(|row| along_x.slice(row..row + 1));
+        let mass = per_y.sum();
+        let mean = first.sum().stack((per_y * self.y).sum()) / mass;
+        let mean_square = (second + per_y * self.y_squared).sum() / mass;
+        // of a single point it is 0, which rounding may miss
+        let variance = (mean_square - mean.square().sum()).relu();
+        Moments { mass, centroid: mean + self.middle, spread: variance.sqrt() }
     }
 }
 

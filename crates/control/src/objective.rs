@@ -20,7 +20,7 @@
 //! `coll` has no weighted form.
 
 use crate::config::{Config, Equation, Loss};
-use crate::moments::{Coordinates, Moments};
+use crate::moments::Moments;
 use crate::obstacles::Discs;
 use adjoint::{Sparse, Var};
 
@@ -30,6 +30,8 @@ pub struct Step<'t> {
     pub z: Var<'t>,
     /// What it should be.
     pub target: Var<'t>,
+    /// Moments of both, if they are densities.
+    pub moments: Option<[Moments<'t>; 2]>,
     /// Field before the first step, where a term asks for it.
     pub start: Option<Var<'t>>,
     /// Mean of `(z - z*)²` after the step, as much as it counts.
@@ -209,21 +211,14 @@ fn obstacle<'t>(config: &Config, step: &Step<'t>) -> Var<'t> {
     Discs::of(config).expect("discs").penalty(step.xi, |depth| step.mean_square_length(depth))
 }
 
-fn moments<'t>(config: &Config, density: Var<'t>) -> Moments<'t> {
-    Coordinates::new(config, density).moments(density)
-}
-
-fn moment<'t>(config: &Config, step: &Step<'t>) -> Var<'t> {
-    moment_distance(config, step.z, step.target)
-}
-
-/// How far centroid and spread of two densities are apart.
-pub fn moment_distance<'t>(config: &Config, z: Var<'t>, target: Var<'t>) -> Var<'t> {
-    moments(config, z).distance(moments(config, target))
+fn moment<'t>(_: &Config, step: &Step<'t>) -> Var<'t> {
+    let [now, target] = step.moments.expect("moments of a density");
+    now.distance(target)
 }
 
 fn mass<'t>(_: &Config, step: &Step<'t>) -> Var<'t> {
-    let (now, first) = (step.z.sum(), step.start.expect("the first field").sum());
+    let now = step.moments.map_or_else(|| step.z.sum(), |[now, _]| now.mass);
+    let first = step.start.expect("the first field").sum();
     ((now - first) / first).square()
 }
 

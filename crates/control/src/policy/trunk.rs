@@ -58,7 +58,7 @@ pub(super) fn features<'t>(config: &Config, sight: Sight<'t>) -> Var<'t> {
     }
     let coordinates = Coordinates::new(config, z);
     let way = |density: Var<'t>| {
-        let way = coordinates.centroid(density).0 - xi;
+        let way = coordinates.moments(density).centroid - xi;
         let length = way.length();
         way.stack(way / length.clamp(NEAR, f64::MAX)).stack(length)
     };
