@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::simd::{dispatched, sweep};
+use std::ops::Range;
 
 /// A constant sparse matrix, row by row.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,14 +38,24 @@ impl Sparse {
     }
 
     fn compressed<T: Real>(&self) -> Compressed<T> {
-        let mut c = Compressed { starts: vec![0], columns: Vec::new(), values: Vec::new() };
-        for row in &self.rows {
+        let mut c = Compressed { bands: Vec::new(), columns: Vec::new(), values: Vec::new() };
+        for (i, row) in self.rows.iter().enumerate() {
+            if i > 0 && shifted(&self.rows[i - 1], row) {
+                c.bands.last_mut().expect("a row before").rows.end += 1;
+                continue;
+            }
+            let start = c.columns.len();
             c.columns.extend(row.iter().map(|e| e.0));
             c.values.extend(row.iter().map(|e| T::of(e.1)));
-            c.starts.push(c.columns.len());
+            c.bands.push(Band { rows: i..i + 1, entries: start..c.columns.len() });
         }
         c
     }
+}
+
+/// Whether a row has the entries of the row before it, one column further on.
+fn shifted(before: &[(usize, f64)], row: &[(usize, f64)]) -> bool {
+    before.len() == row.len() && before.iter().zip(row).all(|(a, b)| a.0 + 1 == b.0 && a.1 == b.1)
 }
 
 pub(crate) struct Linear {
@@ -74,11 +85,19 @@ impl Primitive for Linear {
     });
 }
 
-/// Entries of all rows in one list; row i owns `starts[i]..starts[i + 1]`.
+/// A matrix as bands of rows.
 struct Compressed<T> {
-    starts: Vec<usize>,
+    bands: Vec<Band>,
     columns: Vec<usize>,
     values: Vec<T>,
+}
+
+/// Rows with the same entries, each row's one column further on than those of the row before: a stencil. As rows follow each other in memory,
+/// the lanes of all of them are one run, which fills vectors where a chunk has few samples.
+struct Band {
+    rows: Range<usize>,
+    /// Those of the first row.
+    entries: Range<usize>,
 }
 
 struct Both<T> {
@@ -98,14 +117,13 @@ impl<T: Real> Kernel<T> for Both<T> {
 
 dispatched! {
     fn apply(matrix: &Compressed<T>, lanes: usize, x: &[T], accumulate: bool, y: &mut [T]) {
-        for (row, range) in matrix.starts.windows(2).enumerate() {
-            let entries = range[0]..range[1];
-            sweep!(V, lanes, |i, n| {
+        for Band { rows, entries } in &matrix.bands {
+            sweep!(V, rows.len() * lanes, |i, n| {
                 let mut sum = V::zero();
                 for e in entries.clone() {
                     sum = V::splat(matrix.values[e]).fma(V::get(x, matrix.columns[e] * lanes + i, n), sum);
                 }
-                sum.put_or_add(accumulate, y, row * lanes + i, n);
+                sum.put_or_add(accumulate, y, rows.start * lanes + i, n);
             });
         }
     }
