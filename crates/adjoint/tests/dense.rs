@@ -1,0 +1,88 @@
+//! Dense layers in single precision, at the sizes of policies: nothing is lost but the rounding of singles, on every instruction set.
+
+use adjoint::{Isa, Outcome, Program, Run, Strategy, Threads, Tracer};
+
+struct Layer {
+    inputs: usize,
+    outputs: usize,
+    cols: usize,
+    bias: bool,
+}
+
+const SAMPLES: usize = 16;
+const STEPS: usize = 2;
+
+/// Records and gradients of a step `z' = z + small tanh(w z + b)` with a weight per output on what is summed.
+fn gradient<T: adjoint::Real>(layer: &Layer, isa: Isa) -> Vec<Vec<f64>> {
+    let &Layer { inputs, outputs, cols, bias } = layer;
+    let tracer = Tracer::new();
+    let w = tracer.param("w", inputs, outputs);
+    let b = tracer.param("b", outputs, 1);
+    let z = tracer.state("z", inputs, cols);
+    let y = z.dense(w, bias.then_some(b));
+    // the next state takes its rows from the outputs, again and again
+    let rows: Vec<_> = (0..inputs).map(|i| vec![(i % outputs, 0.1)]).collect();
+    tracer.advance(z, z + y.tanh().linear(&adjoint::Sparse::from_rows(outputs, rows)));
+    tracer.record("y", y);
+    tracer.term("square", y.mean_square());
+
+    // singles, so that both precisions start from the same numbers
+    let numbers = |n: usize, scale: f64| -> Vec<T> {
+        let fraction = |i: usize| ((i as f64 + 1.0).sin() * 43_758.545).fract();
+        (0..n).map(|i| T::of((scale * fraction(i)) as f32 as f64)).collect()
+    };
+    let params = numbers((inputs + 1) * outputs, 1.0 / (inputs as f64).sqrt());
+    let states = numbers(inputs * cols * SAMPLES, 1.0);
+    let run = Run {
+        samples: SAMPLES,
+        steps: STEPS,
+        params: &params,
+        fixed: vec![],
+        states: vec![&states],
+        sequences: vec![],
+        weights: vec![vec![1.0; STEPS]],
+        carry_limit: None,
+    };
+    let program = Program::<T>::with_isa(&tracer.finish(), SAMPLES, isa);
+    let threads = Threads::new(1);
+    let Outcome { records, .. } = program.forward(&run, &threads);
+    let gradient = program.gradient(&run, &threads, Strategy::Recompute);
+    let doubles = |values: &[T]| values.iter().map(|v| v.f64()).collect::<Vec<_>>();
+    let (dw, db) = gradient.params.split_at(inputs * outputs);
+    vec![doubles(&records.concat()), doubles(dw), doubles(db), doubles(&gradient.states.concat())]
+}
+
+#[test]
+fn singles_lose_nothing_but_their_own_rounding() {
+    let layer = |inputs, outputs, cols, bias| Layer { inputs, outputs, cols, bias };
+    // lanes are columns times 16: strips that are full and that are not, one block of inputs and several
+    for layer in [
+        layer(64, 64, 20, true),
+        layer(64, 32, 5, true),
+        layer(32, 96, 4, false),
+        layer(160, 64, 9, true),
+        layer(640, 32, 4, true),
+        layer(48, 64, 4, true),
+    ] {
+        let exact = gradient::<f64>(&layer, Isa::available()[0]);
+        for isa in Isa::available() {
+            let single = gradient::<f32>(&layer, isa);
+            for (what, (exact, single)) in ["y", "dw", "db", "dx"]
+                .iter()
+                .zip(exact.iter().zip(&single))
+                .filter(|(_, (e, _))| !e.is_empty())
+            {
+                let norm = exact.iter().map(|x| x * x).sum::<f64>().sqrt();
+                let error = exact.iter().zip(single).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
+                assert!(
+                    error <= 1e-6 * norm,
+                    "{what} of {} -> {} on {}: {:.1e} off",
+                    layer.inputs,
+                    layer.outputs,
+                    isa.name(),
+                    error / norm
+                );
+            }
+        }
+    }
+}
