@@ -6,6 +6,7 @@ use control::random::{Purpose, stream};
 use control::{Cases, ClosedLoop, Config, Decision, Disturbance, Pool, agents::start_positions};
 use learn::rl::environment::Environment;
 use learn::rl::field::FieldEnvironment;
+use learn::rl::views::Views;
 
 fn config(task: &str, sets: &[&str]) -> Config {
     let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
@@ -111,4 +112,37 @@ fn episodes_do_not_all_end_together_and_threads_change_nothing() {
         one.iter().map(|transition| transition.truncated.iter().filter(|ended| **ended).count()).collect();
     assert!(ended.iter().all(|&ended| ended > 0 && ended < 20), "{ended:?}");
     assert!(one == run(3));
+}
+
+#[test]
+fn an_agent_sees_the_error_around_it_and_knows_where_it_is() {
+    let config = config("heat1d", &["agents=3"]);
+    let environment = FieldEnvironment::new(&config, cases(&config), 2, 1, 16, 1);
+    let (points, seen) = (config.points(), config.observe.points.unwrap());
+    // a field 0.2 above its target in one copy, and on a ramp of 0.01 per cell in the other
+    let positions = [0.25_f32, 0.5, 0.75];
+    let mut states = Vec::new();
+    for slope in [0.0, 0.01_f32] {
+        states.extend((0..points).map(|j| 0.5 + slope * j as f32));
+        states.extend(vec![0.3_f32; points]);
+        states.extend(positions);
+    }
+    assert_eq!(states.len(), 2 * environment.state_size());
+    let views = Views::new(&environment).of(&states, &Threads::new(1));
+    let (size, agents) = (environment.view_size(), 3);
+    assert_eq!(views.len(), 2 * size * agents);
+    let view = |copy: usize, row: usize, agent: usize| views[(copy * size + row) * agents + agent];
+    for agent in 0..agents {
+        for row in 0..seen {
+            assert!((view(0, row, agent) - 0.2).abs() < 1e-6);
+            assert!(view(0, seen + row, agent).abs() < 1e-6);
+            assert!((view(1, seen + row, agent) - 0.01).abs() < 1e-6);
+            let cell = (positions[agent] * (points - 1) as f32).floor();
+            let half = (config.observe.window.unwrap() / 2) as f32;
+            assert!((view(1, row, agent) - 0.2 - 0.01 * cell).abs() <= 0.01 * half + 1e-6);
+        }
+        // the last rows are sines and cosines of the position
+        let first_wave = (std::f32::consts::PI * positions[agent]).sin();
+        assert!((view(0, 2 * seen, agent) - first_wave).abs() < 1e-5);
+    }
 }

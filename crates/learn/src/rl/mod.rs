@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | [`environment`] | what learners see of a problem: states in, actions out, rewards; [`field`] makes one of a task |
+//! | [`views`] | what each agent sees of it, as numbers |
 //! | [`ppo`] | PPO, and MAPPO where every agent has an actor of its own |
 //! | [`td3`] | TD3, and MATD3 |
 //! | [`advantage`], [`replay`] | what they need |
@@ -17,6 +18,7 @@ pub mod field;
 pub mod ppo;
 pub mod replay;
 pub mod td3;
+pub mod views;
 
 pub use baseline::Baseline;
 
