@@ -15,9 +15,9 @@ pub struct Colour {
     pub blue: u8,
 }
 
-/// The colours of Okabe and Ito, told apart by colour-blind readers. Their yellow is left out: it is hardly visible on
-/// white.
-const PALETTE: [Colour; 7] = [
+/// The colours of Okabe and Ito, told apart by colour-blind readers. Instead of their yellow, which is hardly visible on
+/// white, there is a dark brown.
+const PALETTE: [Colour; 8] = [
     Colour::rgb(0x00, 0x72, 0xb2), // blue
     Colour::rgb(0xd5, 0x5e, 0x00), // vermillion
     Colour::rgb(0x00, 0x9e, 0x73), // bluish green
@@ -25,6 +25,7 @@ const PALETTE: [Colour; 7] = [
     Colour::rgb(0xcc, 0x79, 0xa7), // reddish purple
     Colour::rgb(0x56, 0xb4, 0xe9), // sky blue
     Colour::rgb(0x00, 0x00, 0x00), // black
+    Colour::rgb(0x8c, 0x51, 0x0a), // brown
 ];
 
 impl Colour {
@@ -40,7 +41,7 @@ impl Colour {
         Colour { red, green, blue }
     }
 
-    /// The `index`-th colour of the palette that series get by default; it repeats after seven.
+    /// The `index`-th colour of the palette that series get by default; it repeats after eight.
     pub const fn palette(index: usize) -> Self {
         PALETTE[index % PALETTE.len()]
     }

@@ -185,3 +185,18 @@ fn settled_effort(trajectories: &Trajectories<f32>) -> Option<f64> {
     let sum: f64 = settled.map(|&u| f64::from(u).powi(2)).sum();
     Some(sum / (cases * (steps - first)) as f64)
 }
+
+#[cfg(test)]
+mod tests {
+    /// Measurements are kept as JSON; a parser that may miss the last bit would make cached results differ from fresh ones.
+    #[test]
+    fn numbers_come_back_bit_by_bit() {
+        let mut bits = 0x3f88_f02b_7a3d_1e5b_u64;
+        for _ in 0..2000 {
+            let number = f64::from_bits(bits);
+            let text = serde_json::to_string(&number).unwrap();
+            assert_eq!(serde_json::from_str::<f64>(&text).unwrap().to_bits(), bits, "{text}");
+            bits += 0x1234_5678_9abc;
+        }
+    }
+}
