@@ -87,8 +87,9 @@ impl View {
         // no decision per lane, so that lanes are computed together
         for j in 0..BLOCK {
             let c = at[j].floor();
-            let cell =
-                if periodic { c - n as f64 * (c / n as f64).floor() } else { c.clamp(0.0, n as f64 - 1.0) };
+            let turned = if periodic { c - n as f64 * (c / n as f64).floor() } else { c };
+            // also after a turn: of a position beyond all measure the remainder is rounded out of the lattice
+            let cell = turned.clamp(0.0, n as f64 - 1.0);
             looks.cells[j] = cell as i32;
             looks.fractions[j] = at[j] - cell;
         }
