@@ -150,14 +150,24 @@ const ON_POLICY: &[(&str, &str)] = &[
     ("ks2d", "train.updates = 100\nmethod.on_policy.hold = 1"),
     ("turb2d", "train.updates = 100\nmethod.on_policy.hold = 2"),
 ];
-/// The same; the physics of fields in a plane costs more than learning, and of their states fewer are kept.
+macro_rules! off_policy_in_the_plane {
+    ($hold:literal, $buffer:literal) => {
+        concat!(
+            "[method.off_policy]\nhold = ",
+            $hold,
+            "\nbuffer = ",
+            $buffer,
+            "\ninterval = 10\ngradient_steps = 30\nwarmup = 500"
+        )
+    };
+}
+/// The same; in a plane a gradient step costs as much as ten on a line, and of states fewer are kept.
 const OFF_POLICY: &[(&str, &str)] = &[
-    ("density2d", "train.updates = 100\n[method.off_policy]\nhold = 5\ninterval = 10\nbuffer = 8000"),
-    ("heat2d", "train.updates = 100\n[method.off_policy]\ninterval = 10\nbuffer = 20000"),
-    ("heat2d-obstacles", "train.updates = 100\n[method.off_policy]\ninterval = 10\nbuffer = 20000"),
-    ("ks1d", "method.off_policy.hold = 5"),
-    ("ks2d", "train.updates = 100\n[method.off_policy]\nhold = 1\ninterval = 10\nbuffer = 20000"),
-    ("turb2d", "train.updates = 100\n[method.off_policy]\nhold = 2\ninterval = 10\nbuffer = 20000"),
+    ("density2d", off_policy_in_the_plane!(10, 8000)),
+    ("heat2d", off_policy_in_the_plane!(20, 20000)),
+    ("heat2d-obstacles", off_policy_in_the_plane!(20, 20000)),
+    ("ks2d", off_policy_in_the_plane!(5, 20000)),
+    ("turb2d", off_policy_in_the_plane!(5, 20000)),
 ];
 
 const METHODS: &[MethodInfo] = &[
@@ -171,7 +181,7 @@ const METHODS: &[MethodInfo] = &[
         name: "dpc",
         title: "centralised network, through the physics",
         preset: include_str!("../../presets/methods/dpc.toml"),
-        tasks: &[("turb2d", "method.network = \"convolutional\"")],
+        tasks: &[("density2d", "train.updates = 300"), ("turb2d", "method.network = \"convolutional\"")],
     },
     MethodInfo {
         name: "ppo",

@@ -1,4 +1,4 @@
-//! Plain networks: dense, tanh, dense, tanh, ..., dense. Baselines act and judge with them.
+//! Plain networks: dense layers with tanh, or another function, between them. Baselines act and judge with them.
 
 use super::{Dense, Layer, layer};
 use adjoint::{Tracer, Var};
@@ -32,8 +32,13 @@ impl<'t> Plain<'t> {
         Plain { hidden: (0..hidden).map(|_| next()).collect(), head: next() }
     }
 
-    /// Its outputs, `[outputs][cols]`.
+    /// Its outputs, `[outputs][cols]`, with tanh between layers.
     pub fn apply(&self, x: Var<'t>) -> Var<'t> {
-        self.head.apply(self.hidden.iter().fold(x, |x, layer| layer.apply(x).tanh()))
+        self.apply_with(x, Var::tanh)
+    }
+
+    /// Its outputs with another function between layers.
+    pub fn apply_with(&self, x: Var<'t>, between: impl Fn(Var<'t>) -> Var<'t>) -> Var<'t> {
+        self.head.apply(self.hidden.iter().fold(x, |x, layer| between(layer.apply(x))))
     }
 }

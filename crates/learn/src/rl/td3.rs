@@ -113,7 +113,8 @@ impl<E: Environment> Critics<'_, E> {
             }
             Critic::Independent => self.environment.view(state).stack(action),
         };
-        [0, 1].map(|_| Plain::declare(tracer, &self.layers()).apply(input))
+        // rectified: with tanh the actor went to its bounds, and the final error of heat1d was ten times as large
+        [0, 1].map(|_| Plain::declare(tracer, &self.layers()).apply_with(input, Var::relu))
     }
 }
 
