@@ -13,7 +13,7 @@ const SAMPLES: usize = 16;
 const STEPS: usize = 2;
 
 /// Records and gradients of a step `z' = z + small tanh(w z + b)` with a weight per output on what is summed.
-fn gradient<T: adjoint::Real>(layer: &Layer, isa: Isa) -> Vec<Vec<f64>> {
+fn gradient<T: adjoint::Real>(layer: &Layer, chunk: usize, isa: Isa) -> Vec<Vec<f64>> {
     let &Layer { inputs, outputs, cols, bias } = layer;
     let tracer = Tracer::new();
     let w = tracer.param("w", inputs, outputs);
@@ -43,7 +43,7 @@ fn gradient<T: adjoint::Real>(layer: &Layer, isa: Isa) -> Vec<Vec<f64>> {
         weights: vec![vec![1.0; STEPS]],
         carry_limit: None,
     };
-    let program = Program::<T>::with_isa(&tracer.finish(), SAMPLES, isa);
+    let program = Program::<T>::with_isa(&tracer.finish(), chunk, isa);
     let threads = Threads::new(1);
     let Outcome { records, .. } = program.forward(&run, &threads);
     let gradient = program.gradient(&run, &threads, Strategy::Recompute);
@@ -64,9 +64,9 @@ fn singles_lose_nothing_but_their_own_rounding() {
         layer(640, 32, 4, true),
         layer(48, 64, 4, true),
     ] {
-        let exact = gradient::<f64>(&layer, Isa::available()[0]);
+        let exact = gradient::<f64>(&layer, SAMPLES, Isa::available()[0]);
         for isa in Isa::available() {
-            let single = gradient::<f32>(&layer, isa);
+            let single = gradient::<f32>(&layer, SAMPLES, isa);
             for (what, (exact, single)) in ["y", "dw", "db", "dx"]
                 .iter()
                 .zip(exact.iter().zip(&single))
@@ -82,6 +82,26 @@ fn singles_lose_nothing_but_their_own_rounding() {
                     isa.name(),
                     error / norm
                 );
+            }
+        }
+    }
+}
+
+#[test]
+fn few_lanes_give_what_many_do() {
+    let layer = |inputs, outputs, bias| Layer { inputs, outputs, cols: 1, bias };
+    // outputs that fill vectors and that do not, sums of one block and of several
+    for layer in [layer(40, 70, true), layer(300, 33, false), layer(9, 300, true), layer(5, 3, true)] {
+        for isa in Isa::available() {
+            let many = gradient::<f64>(&layer, SAMPLES, isa);
+            for chunk in 1..=5 {
+                let few = gradient::<f64>(&layer, chunk, isa);
+                for (a, b) in many.iter().flatten().zip(few.iter().flatten()) {
+                    assert!(
+                        (a - b).abs() <= 1e-12 * (1.0 + a.abs()),
+                        "chunks of {chunk}: {b} instead of {a}"
+                    );
+                }
             }
         }
     }

@@ -91,9 +91,23 @@ pub(super) struct Weights<'a, T> {
 
 /// What a product is added to.
 #[derive(Clone, Copy)]
-struct Target<'a, T> {
+pub(super) struct Target<'a, T> {
     bias: &'a [T],
     accumulate: bool,
+}
+
+impl<T: Real> Target<'_, T> {
+    /// One number of an output.
+    #[inline(always)]
+    pub fn put(self, y: &mut [T], output: usize, at: usize, value: T) {
+        let value = if self.bias.is_empty() { value } else { value + self.bias[output] };
+        y[at] = if self.accumulate { y[at] + value } else { value };
+    }
+    /// For what comes after the first part of a sum.
+    #[inline(always)]
+    pub fn go_on(self) -> Self {
+        Target { bias: &[], accumulate: true }
+    }
 }
 
 /// Lanes in use of vector `c` of a tile.
@@ -147,6 +161,16 @@ dispatched! {
     /// `y (+)= w x + bias` for a strip of lanes at a time, so that the strip of x stays in the first-level cache.
     pub(super) fn product(outputs: usize, inner: usize, w: Weights<'_, T>, x: &[T], bias: &[T], accumulate: bool, lanes: usize, y: &mut [T]) {
         let target = Target { bias, accumulate };
+        let done = match lanes {
+            1 => few_lanes::product::<V, 1>(outputs, inner, w, x, target, y),
+            2 => few_lanes::product::<V, 2>(outputs, inner, w, x, target, y),
+            3 => few_lanes::product::<V, 3>(outputs, inner, w, x, target, y),
+            4 => few_lanes::product::<V, 4>(outputs, inner, w, x, target, y),
+            _ => false,
+        };
+        if done {
+            return;
+        }
         macro_rules! strip {
             ($c:literal, $part:literal, $l:expr, $count:expr) => {{
                 let mut o = 0;

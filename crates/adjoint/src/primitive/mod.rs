@@ -14,6 +14,7 @@ mod conv_lines;
 mod conv_patch;
 mod conv_winograd;
 mod dense;
+mod few_lanes;
 mod fourier;
 mod gaussian;
 mod gaussian_sum;
