@@ -420,24 +420,33 @@ struct Members {
 }
 
 impl Members {
+    /// Rows that are packed together: their lanes stay in cache until all samples have written theirs.
+    const ROWS: usize = 16;
+
     /// From `[samples][steps][size]` at step t to `[size][chunk]`.
     fn pack<T: Copy>(self, from: &[T], to: &mut [T], t: usize, steps: usize) {
         let size = to.len() / self.chunk;
-        for lane in 0..self.chunk {
-            let sample = self.start + lane.min(self.real - 1);
-            let source = &from[(sample * steps + t) * size..][..size];
-            for (i, &x) in source.iter().enumerate() {
-                to[i * self.chunk + lane] = x;
+        for (block, to) in to.chunks_mut(Members::ROWS * self.chunk).enumerate() {
+            let (first, rows) = (block * Members::ROWS, to.len() / self.chunk);
+            for lane in 0..self.chunk {
+                let sample = self.start + lane.min(self.real - 1);
+                let source = &from[(sample * steps + t) * size + first..][..rows];
+                for (i, &x) in source.iter().enumerate() {
+                    to[i * self.chunk + lane] = x;
+                }
             }
         }
     }
     /// Back, for the real samples of the chunk: to `[real][steps][size]`.
     fn unpack<T: Copy>(self, from: &[T], to: &mut [T], t: usize, steps: usize) {
         let size = from.len() / self.chunk;
-        for lane in 0..self.real {
-            let target = &mut to[(lane * steps + t) * size..][..size];
-            for (i, x) in target.iter_mut().enumerate() {
-                *x = from[i * self.chunk + lane];
+        for (block, from) in from.chunks(Members::ROWS * self.chunk).enumerate() {
+            let (first, rows) = (block * Members::ROWS, from.len() / self.chunk);
+            for lane in 0..self.real {
+                let target = &mut to[(lane * steps + t) * size + first..][..rows];
+                for (i, x) in target.iter_mut().enumerate() {
+                    *x = from[i * self.chunk + lane];
+                }
             }
         }
     }

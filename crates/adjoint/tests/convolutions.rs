@@ -271,4 +271,8 @@ fn operations_are_those_of_the_taps_in_use() {
     assert_eq!(per_input(case(Patch { agents: 2 }, [4, 1], 3, 5, 1)), 2.0 * 10.0 * 5.0 * 2.0);
     assert_eq!(per_input(case(Patch { agents: 1 }, [2, 3], 3, 5, 2)), 2.0 * 4.0 * 7.0 * 5.0 * 2.0);
     assert_eq!(per_input(case(Wrapped, [4, 6], 3, 5, 2)), 2.0 * 9.0 * 24.0 * 5.0 * 2.0);
+    // many channels: 6 tiles of 16 products, 8 lanes, and the additions around them
+    let wide = case(Patch { agents: 8 }, [4, 6], 16, 16, 1);
+    let twice = flops(Case { inputs: 32, ..wide }) - flops(wide);
+    assert_eq!(twice, 6.0 * 8.0 * (2.0 * 16.0 * 16.0 * 16.0 + 32.0 * 16.0));
 }

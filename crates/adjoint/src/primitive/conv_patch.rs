@@ -33,6 +33,10 @@ impl Primitive for ConvPatch {
         Reads { inputs: 0b11, output: true }
     }
     fn flops(&self, io: &Io) -> f64 {
+        let winograd = self.winograd(io);
+        if winograd.fits() {
+            return winograd.flops();
+        }
         // taps inside the patch, over all its points: 3 n - 2 per axis
         let taps: f64 = self.patch.iter().map(|&n| (SIDE * n - 2) as f64).product();
         let (inputs, outputs) = ((io.inputs[1].rows / TAPS) as f64, io.inputs[1].cols as f64);
@@ -54,8 +58,7 @@ fn by_points(io: &Io) -> bool {
 
 impl ConvPatch {
     fn kernel<T: Real>(&self, io: &Io) -> Box<dyn Kernel<T>> {
-        let (inputs, outputs) = (io.inputs[1].rows / TAPS, io.inputs[1].cols);
-        let winograd = Winograd { patch: self.patch, inputs, outputs, lanes: io.output_lanes() };
+        let winograd = self.winograd(io);
         if winograd.fits() {
             Box::new(winograd)
         } else if by_points(io) {
@@ -63,6 +66,10 @@ impl ConvPatch {
         } else {
             Box::new(self.lines(io))
         }
+    }
+    fn winograd(&self, io: &Io) -> Winograd {
+        let (inputs, outputs) = (io.inputs[1].rows / TAPS, io.inputs[1].cols);
+        Winograd { patch: self.patch, inputs, outputs, lanes: io.output_lanes() }
     }
     fn points(&self, io: &Io) -> Points {
         Points {

@@ -57,6 +57,12 @@ impl Winograd {
     pub fn fits(&self) -> bool {
         self.inputs.is_multiple_of(16) && self.outputs.is_multiple_of(16) && self.lanes >= 8
     }
+    /// A product at every spot of every tile, and 32 additions per input and 24 per output around them.
+    pub fn flops(&self) -> f64 {
+        let [inputs, outputs] = [self.inputs, self.outputs].map(|n| n as f64);
+        let tiles: usize = self.tiles().iter().product();
+        (tiles * self.lanes) as f64 * (2.0 * SPOTS as f64 * inputs * outputs + 32.0 * inputs + 24.0 * outputs)
+    }
     fn tiles(&self) -> [usize; 2] {
         self.patch.map(|n| n.div_ceil(TILE))
     }

@@ -160,23 +160,24 @@ const PPO: &[(&str, &str)] = &[
     ("turb2d", "train.updates = 100\ntrain.lr = 0.0001\nmethod.on_policy.hold = 2"),
 ];
 macro_rules! off_policy_in_the_plane {
-    ($hold:literal, $buffer:literal) => {
+    ($hold:literal, $buffer:literal, $gradient_steps:literal) => {
         concat!(
             "[method.off_policy]\nhold = ",
             $hold,
             "\nbuffer = ",
             $buffer,
-            "\ninterval = 10\ngradient_steps = 30\nwarmup = 500"
+            "\ninterval = 10\nwarmup = 500\ngradient_steps = ",
+            $gradient_steps
         )
     };
 }
 /// The same; in a plane a gradient step costs as much as ten on a line, and of states fewer are kept.
 const OFF_POLICY: &[(&str, &str)] = &[
-    ("density2d", off_policy_in_the_plane!(10, 8000)),
-    ("heat2d", off_policy_in_the_plane!(20, 20000)),
-    ("heat2d-obstacles", off_policy_in_the_plane!(20, 20000)),
-    ("ks2d", off_policy_in_the_plane!(5, 20000)),
-    ("turb2d", off_policy_in_the_plane!(5, 20000)),
+    ("density2d", off_policy_in_the_plane!(10, 8000, 15)),
+    ("heat2d", off_policy_in_the_plane!(20, 20000, 30)),
+    ("heat2d-obstacles", off_policy_in_the_plane!(20, 20000, 30)),
+    ("ks2d", off_policy_in_the_plane!(5, 20000, 30)),
+    ("turb2d", off_policy_in_the_plane!(5, 20000, 30)),
 ];
 
 const METHODS: &[MethodInfo] = &[

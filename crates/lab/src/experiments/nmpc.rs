@@ -67,7 +67,7 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
         protocol: format!(
             "ks1d, {count} held-out cases, {steps} control steps, horizon of {horizon} control steps, a solve before every control step, one solve at a time on \
              one thread, in double precision; the model is the plant. Objective: track and effort_u of the task, summed over the horizon, no \
-             terminal term. Timings vary by machine."
+             terminal term. Timings vary by machine. The published milliseconds stand under the median; the source does not say which mean they are."
         ),
         findings: report.findings,
         tables: vec![report.table],
