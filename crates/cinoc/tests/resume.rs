@@ -66,6 +66,41 @@ fn a_killed_run_resumes_to_the_same_bytes() {
     }
 }
 
+/// A disk that is full, as far as a test can fill one: no file may grow beyond 64 kB.
+#[cfg(unix)]
+#[test]
+fn a_checkpoint_that_finds_no_room_loses_nothing() {
+    let expected = reference("heat1d", "1");
+    let folder = tempfile::tempdir().unwrap();
+    let arguments =
+        [&["train", "heat1d", "--out", "run", "--updates", "6", "--threads", "1"], &TINY[..]].concat();
+    let without_room = |arguments: &[&str]| {
+        let shell = "trap '' XFSZ; ulimit -f 64; exec \"$0\" \"$@\"";
+        let output = std::process::Command::new("bash")
+            .args(["-c", shell, env!("CARGO_BIN_EXE_cinoc")])
+            .args(arguments)
+            .current_dir(folder.path())
+            .env("CINOC_CACHE", folder.path().join("cache"))
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+        let message = text(&output.stderr);
+        let told =
+            ["run/checkpoint.safetensors", "raise the limit"].iter().all(|part| message.contains(part));
+        assert!(told && message.trim().lines().count() == 1, "{message}");
+    };
+    // the first checkpoint does not fit: the run is there, and goes on from its start
+    without_room(&arguments);
+    let files = fs::read_dir(folder.path().join("run")).unwrap();
+    let names: Vec<String> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(!names.iter().any(|name| name.ends_with(".tmp") || name.contains("checkpoint")), "{names:?}");
+    let resumed = [&arguments[..], &["--resume"]].concat();
+    without_room(&resumed);
+    let output = cinoc(folder.path(), &resumed);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(policy(folder.path()) == expected);
+}
+
 #[test]
 fn an_interrupted_run_saves_a_checkpoint_and_says_how_to_go_on() {
     let folder = tempfile::tempdir().unwrap();

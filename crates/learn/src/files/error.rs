@@ -43,6 +43,9 @@ impl FileError {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 "no space left; free some and try again".to_string()
             }
+            io::ErrorKind::FileTooLarge => {
+                "files may not be as large here; raise the limit (ulimit -f) and try again".to_string()
+            }
             _ => error.to_string(),
         };
         FileError::Io { action, path: path.to_path_buf(), reason, kind }
