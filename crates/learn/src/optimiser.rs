@@ -97,6 +97,20 @@ mod tests {
     }
 
     #[test]
+    fn means_of_parameters_that_get_no_gradient_fade_to_zero_and_never_become_denormal() {
+        let (mut adam, mut params) = (Adam::new(3), [1.0; 3]);
+        adam.update(&mut params, &[1.0, 1e-18, 1e-12], 0.1);
+        let (alone, moved) = (params[1], params[2]);
+        assert!(alone == 1.0 && moved < 1.0, "{params:?}");
+        for _ in 0..2000 {
+            adam.update(&mut params, &[0.0; 3], 0.1);
+            let normal = |x: &f32| *x == 0.0 || x.is_normal();
+            assert!(adam.m.iter().chain(&adam.v).all(normal), "{adam:?}");
+        }
+        assert_eq!(adam.m, [0.0; 3]);
+    }
+
+    #[test]
     fn a_gradient_that_is_not_finite_is_reported_and_left_alone() {
         let mut broken = [1.0, f32::INFINITY, 2.0];
         assert!(!clip_global_norm(&mut broken, 1.0).is_finite());
