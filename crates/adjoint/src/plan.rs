@@ -118,8 +118,12 @@ fn analyse(trace: &Trace) -> Facts {
     for (id, node) in trace.nodes.iter().enumerate() {
         match &node.source {
             Source::Constant(_) => {}
-            Source::Param | Source::Fixed => facts.active[id] = true,
-            Source::Sequence | Source::State => {
+            Source::Param | Source::Fixed => facts.active[id] = !node.given,
+            Source::Sequence => {
+                facts.active[id] = !node.given;
+                facts.in_step[id] = true;
+            }
+            Source::State => {
                 facts.active[id] = true;
                 facts.in_step[id] = true;
             }

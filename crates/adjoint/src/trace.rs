@@ -23,7 +23,7 @@
 mod var;
 
 use crate::primitive::*;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 /// Extent of a value per sample, and whether all samples share it.
@@ -77,6 +77,8 @@ pub(crate) enum Source {
 pub(crate) struct Node {
     pub source: Source,
     pub shape: Shape,
+    /// An input that no derivatives are asked of.
+    pub given: bool,
 }
 
 /// A named input of a program.
@@ -139,6 +141,8 @@ struct Parts {
 #[derive(Default)]
 pub struct Tracer {
     parts: RefCell<Parts>,
+    /// Whether inputs declared now are [`Tracer::given`].
+    giving: Cell<bool>,
 }
 
 /// A symbolic value; copies are free.
@@ -158,7 +162,7 @@ impl Tracer {
     fn push(&self, source: Source, shape: Shape) -> Var<'_> {
         assert!(shape.size() > 0, "a traced value must not be empty, got {shape:?}");
         let mut parts = self.parts.borrow_mut();
-        parts.nodes.push(Node { source, shape });
+        parts.nodes.push(Node { source, shape, given: self.giving.get() });
         Var { tracer: self, id: parts.nodes.len() - 1, shape }
     }
 
@@ -186,6 +190,15 @@ impl Tracer {
     /// An input given for every step.
     pub fn sequence(&self, name: &str, rows: usize, cols: usize) -> Var<'_> {
         self.input(name, Shape::per_sample(rows, cols), Source::Sequence, |p| &mut p.sequences)
+    }
+
+    /// Parameters, fixed inputs and sequences declared in here have no derivatives: a gradient says 0, and what would only lead to
+    /// them is left out of the reverse sweep. States in a minibatch are such inputs, and a critic that judges an actor.
+    pub fn given<'t, R>(&'t self, declare: impl FnOnce(&'t Tracer) -> R) -> R {
+        let before = self.giving.replace(true);
+        let declared = declare(self);
+        self.giving.set(before);
+        declared
     }
 
     /// A value carried from step to step; say how it goes on with [`Tracer::advance`].

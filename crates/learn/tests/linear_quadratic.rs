@@ -183,7 +183,7 @@ fn learned(environment: &Carts, params: &[f32]) -> f64 {
 }
 
 fn descent(batch: usize, clip: f64) -> Descent {
-    Descent { batch, clip, seed: 0, threads: Threads::new(1), chunk: 64 }
+    Descent { batch, clip, seed: 0, threads: Threads::new(1), chunk: 64, critic_chunk: 64 }
 }
 
 fn assert_near_optimal(name: &str, cost: f64) {

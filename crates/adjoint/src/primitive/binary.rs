@@ -24,9 +24,11 @@ impl Primitive for Binary {
         }
     }
     fn reads_for(&self, wanted: &[bool]) -> Reads {
-        // a factor is read for the adjoint of the other one
-        let Reads { inputs, output } = self.reverse_reads(2);
-        Reads { inputs: inputs & (u8::from(wanted[1]) | u8::from(wanted[0]) << 1), output }
+        match self {
+            // a factor is read for the adjoint of the other one
+            Binary::Mul => Reads { inputs: u8::from(wanted[1]) | u8::from(wanted[0]) << 1, output: false },
+            _ => self.reverse_reads(2),
+        }
     }
     both_precisions!(|self, _io| *self);
 }

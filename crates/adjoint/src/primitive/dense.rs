@@ -23,6 +23,10 @@ impl Primitive for Dense {
     fn reverse_reads(&self, _: usize) -> Reads {
         Reads { inputs: 0b11, output: false }
     }
+    fn reads_for(&self, wanted: &[bool]) -> Reads {
+        // inputs are read for the adjoint of the weights, and the other way round
+        Reads { inputs: u8::from(wanted[1]) | u8::from(wanted[0]) << 1, output: false }
+    }
     fn flops(&self, io: &Io) -> f64 {
         2.0 * io.inputs[0].rows as f64 * io.output.len(io.samples) as f64
     }
@@ -74,6 +78,9 @@ impl<T: Real> Kernel<T> for Layer {
             }
         }
         let [_, dw, db @ ..] = dx else { unreachable!("a layer has a weight") };
+        if !dw.wanted() && !db.iter().any(Adjoint::wanted) {
+            return;
+        }
         dw.prepare();
         db.iter_mut().for_each(Adjoint::prepare);
         let db = db.first_mut().map_or(&mut [][..], |db| &mut db.data[..]);

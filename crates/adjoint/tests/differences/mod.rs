@@ -35,15 +35,19 @@ pub const fn case(name: &'static str, inputs: &'static [(usize, usize, bool)], b
 
 /// Trace of a case; inputs that are not parameters come as sequences (step) or as fixed inputs (set-up).
 fn trace(case: &Case, in_step: bool) -> Trace {
+    trace_given(case, in_step, &[])
+}
+
+/// The same where some inputs have no derivatives.
+fn trace_given(case: &Case, in_step: bool, given: &[usize]) -> Trace {
     let t = Tracer::new();
-    let inputs: Vec<Var> = case
-        .inputs
-        .iter()
-        .map(|&(rows, cols, shared)| match (shared, in_step) {
-            (true, _) => t.param("p", rows, cols),
-            (false, true) => t.sequence("s", rows, cols),
-            (false, false) => t.fixed("f", rows, cols),
-        })
+    let declare = |(rows, cols, shared)| match (shared, in_step) {
+        (true, _) => t.param("p", rows, cols),
+        (false, true) => t.sequence("s", rows, cols),
+        (false, false) => t.fixed("f", rows, cols),
+    };
+    let inputs: Vec<Var> = (case.inputs.iter().enumerate())
+        .map(|(i, &input)| if given.contains(&i) { t.given(|_| declare(input)) } else { declare(input) })
         .collect();
     let y = (case.build)(&t, &inputs);
     let shape = y.shape();
@@ -106,6 +110,20 @@ fn flat(g: Gradient<f64>, in_step: bool) -> Vec<f64> {
     [g.params, others.concat()].concat()
 }
 
+/// Where the derivatives of an input stand in that list.
+fn derivatives_of(case: &Case, data: &Data, input: usize) -> std::ops::Range<usize> {
+    let shared = |i: usize| case.inputs[i].2;
+    let size = |i: usize| case.inputs[i].0 * case.inputs[i].1;
+    let (start, len) = if shared(input) {
+        ((0..input).filter(|&i| shared(i)).map(size).sum(), size(input))
+    } else {
+        let nth = (0..input).filter(|&i| !shared(i)).count();
+        let before: usize = data.others[..nth].iter().map(Vec::len).sum();
+        (data.params.len() + before, data.others[nth].len())
+    };
+    start..start + len
+}
+
 fn check(case: &Case, isa: Isa, chunk: usize, in_step: bool) {
     let (samples, steps) = (3, 2);
     let program = Program::<f64>::with_isa(&trace(case, in_step), chunk, isa);
@@ -128,6 +146,20 @@ fn check(case: &Case, isa: Isa, chunk: usize, in_step: bool) {
     let label = format!("{} on {} in chunks of {chunk}, in step: {in_step}", case.name, isa.name());
     assert_eq!(got, gradient(&base, Strategy::Recompute), "{label}: repeated");
     assert_eq!(got, gradient(&base, Strategy::Store), "{label}: stored");
+
+    // an input without derivatives leaves those of the others as they are, to the last bit
+    for only in 0..case.inputs.len() {
+        let given: Vec<usize> = (0..case.inputs.len()).filter(|&i| i != only).collect();
+        let program = Program::<f64>::with_isa(&trace_given(case, in_step, &given), chunk, isa);
+        let d = cast::<f64>(&base);
+        let run = run(&d, &clock, samples, steps, in_step);
+        let alone = flat(program.gradient(&run, &threads, Strategy::Recompute), in_step);
+        let mine = derivatives_of(case, &base, only);
+        for (k, (alone, all)) in alone.iter().zip(&got).enumerate() {
+            let expected = if mine.contains(&k) { *all } else { 0.0 };
+            assert_eq!(*alone, expected, "{label}: input {k} where only {only} is not given");
+        }
+    }
 
     let eps = 1e-6;
     let moved = |k: usize, by: f64| {

@@ -1,7 +1,7 @@
 //! A baseline on a task: which learner, how fast, how long.
 
 use adjoint::Threads;
-use control::config::{Method, Network};
+use control::config::{Critic, Method, Network};
 use control::{Cases, Config};
 
 use super::environment::Environment;
@@ -42,6 +42,15 @@ fn chunk(config: &Config) -> usize {
     }
 }
 
+/// A critic of the whole field has a million weights, whose derivatives every chunk adds up for itself: few and large ones.
+fn critic_chunk(config: &Config) -> usize {
+    let off_policy = config.method.as_ref().and_then(|method| method.off_policy.as_ref());
+    match off_policy.map(|settings| settings.critic) {
+        Some(Critic::Joint) if config.equation().dims() == 2 => 64,
+        _ => chunk(config),
+    }
+}
+
 impl Baseline {
     /// At its start.
     ///
@@ -56,6 +65,7 @@ impl Baseline {
             seed: train.seed,
             threads: Threads::new(threads),
             chunk: chunk(config),
+            critic_chunk: critic_chunk(config),
         };
         let environment = |copies: usize, hold: usize| {
             FieldEnvironment::new(config, pool.clone(), copies, hold, ENVIRONMENTS_TOGETHER, threads)

@@ -77,4 +77,6 @@ pub struct Descent {
     pub threads: Threads,
     /// Samples worked on together.
     pub chunk: usize,
+    /// The same where only critics work.
+    pub critic_chunk: usize,
 }

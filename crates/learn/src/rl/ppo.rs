@@ -303,11 +303,12 @@ fn learner(environment: &impl Environment, settings: &OnPolicy, chunk: usize) ->
     let tracer = Tracer::new();
     let (kinds, agents) = (environment.actions(), environment.agents());
     let each = environment.decentralised();
-    let state = tracer.sequence("state", environment.state_size(), 1);
-    let action = tracer.sequence("action", kinds, agents);
-    let old = tracer.sequence("old", 1, if each { agents } else { 1 });
-    let advantage = tracer.sequence("advantage", 1, 1);
-    let reward_to_go = tracer.sequence("return", 1, 1);
+    let given = |name: &str, rows: usize, cols: usize| tracer.given(|tracer| tracer.sequence(name, rows, cols));
+    let state = given("state", environment.state_size(), 1);
+    let action = given("action", kinds, agents);
+    let old = given("old", 1, if each { agents } else { 1 });
+    let advantage = given("advantage", 1, 1);
+    let reward_to_go = given("return", 1, 1);
     let mean = environment.actor(&tracer, state).tanh();
     let log_std = tracer.param("log_std", kinds, 1);
     let ratio = (log_probability(action, mean, log_std, each) - old).exp();

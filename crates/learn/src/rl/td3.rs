@@ -134,7 +134,7 @@ impl<E: Environment> Td3<E> {
             .collect();
         let programs = Programs {
             target: target_program(&critics, descent.chunk),
-            critics: critics_program(&critics, descent.chunk),
+            critics: critics_program(&critics, descent.critic_chunk),
             actor: actor_program(&critics, descent.chunk),
         };
         let acting = Arc::new(acting(&environment, environment.copies().min(descent.chunk)));
@@ -289,9 +289,10 @@ fn target_program<E: Environment>(critics: &Critics<'_, E>, chunk: usize) -> Pro
 
 fn critics_program<E: Environment>(critics: &Critics<'_, E>, chunk: usize) -> Program<f32> {
     let (tracer, environment) = (Tracer::new(), critics.environment);
-    let state = tracer.sequence("state", environment.state_size(), 1);
-    let action = tracer.sequence("action", environment.actions(), environment.agents());
-    let wanted = tracer.sequence("wanted", 1, critics.judgements());
+    let given = |name: &str, rows: usize, cols: usize| tracer.given(|tracer| tracer.sequence(name, rows, cols));
+    let state = given("state", environment.state_size(), 1);
+    let action = given("action", environment.actions(), environment.agents());
+    let wanted = given("wanted", 1, critics.judgements());
     let [q1, q2] = critics.apply(&tracer, state, action);
     tracer.term("error", (q1 - wanted).mean_square() + (q2 - wanted).mean_square());
     Program::new(&tracer.finish(), chunk)
@@ -299,9 +300,9 @@ fn critics_program<E: Environment>(critics: &Critics<'_, E>, chunk: usize) -> Pr
 
 fn actor_program<E: Environment>(critics: &Critics<'_, E>, chunk: usize) -> Program<f32> {
     let tracer = Tracer::new();
-    let state = tracer.sequence("state", critics.environment.state_size(), 1);
+    let state = tracer.given(|tracer| tracer.sequence("state", critics.environment.state_size(), 1));
     let raw = critics.environment.actor(&tracer, state);
-    let [q1, _] = critics.apply(&tracer, state, raw.tanh());
+    let [q1, _] = tracer.given(|tracer| critics.apply(tracer, state, raw.tanh()));
     tracer.term("value", -q1.mean());
     tracer.term("saturation", (raw.abs() - SATURATED).relu().mean_square());
     Program::new(&tracer.finish(), chunk)
