@@ -42,6 +42,12 @@ pub fn state<'t>(config: &Config, sight: Sight<'t>) -> Var<'t> {
     state
 }
 
+/// Mean square of the field's error, `[1][1]`, with a factor that lets it count as much as the field it is one number beside.
+pub fn energy<'t>(config: &Config, sight: Sight<'t>) -> Var<'t> {
+    let (points, unit) = (config.points() as f64, field_unit(config));
+    (sight.z - sight.target).mean_square() * (points.sqrt() / (unit * unit))
+}
+
 pub(super) struct Central<'t> {
     config: Config,
     net: Plain<'t>,

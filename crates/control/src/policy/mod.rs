@@ -19,7 +19,7 @@ use crate::config::{Config, Equation, Network};
 use crate::observation::patch::Patches;
 use crate::observation::window::Windows;
 use adjoint::{Tracer, Var};
-pub use central::{state, state_size, tracks};
+pub use central::{energy, state, state_size, tracks};
 pub use local::{view, view_size};
 pub use plain::Plain;
 

@@ -200,6 +200,10 @@ impl FieldEnvironment {
         }
     }
 
+    fn critic_energy(&self) -> bool {
+        self.config.method.as_ref().is_some_and(|method| method.critic_energy)
+    }
+
     /// What a state is, in a trace.
     fn sight<'t>(&self, state: Var<'t>) -> Sight<'t> {
         let (config, tracer) = (&self.config, state.tracer());
@@ -306,10 +310,12 @@ impl Environment for FieldEnvironment {
         matches!(self.config.network(), Network::Local | Network::Operator)
     }
     fn global_size(&self) -> usize {
-        policy::state_size(&self.config)
+        policy::state_size(&self.config) + usize::from(self.critic_energy())
     }
     fn global<'t>(&self, state: Var<'t>) -> Var<'t> {
-        policy::state(&self.config, self.sight(state))
+        let sight = self.sight(state);
+        let whole = policy::state(&self.config, sight);
+        if self.critic_energy() { whole.stack(policy::energy(&self.config, sight)) } else { whole }
     }
     fn view_size(&self) -> usize {
         policy::view_size(&self.config)
