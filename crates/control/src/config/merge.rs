@@ -76,6 +76,11 @@ pub(super) fn add_later_keys(given: &mut Table) {
             section.entry(key).or_insert(value);
         }
     }
+    if let Some(Value::Table(method)) = given.get_mut("method")
+        && (method.contains_key("on_policy") || method.contains_key("off_policy"))
+    {
+        method.entry("critic_energy").or_insert(Value::Boolean(false));
+    }
 }
 
 /// Checks that `given` has every key of `preset`.

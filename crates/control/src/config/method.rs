@@ -18,6 +18,7 @@ pub struct Method {
     /// Widths of the hidden layers of networks that have no other structure.
     pub hidden: Vec<usize>,
     /// Whether critics of the whole state are also told the mean square of its error, which is most of what they are to foretell.
+    /// Not written down where they are not, as in configs from before there was a choice.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub critic_energy: bool,
     /// Settings of algorithms that learn from what the policy does now.

@@ -428,8 +428,16 @@ impl Config {
 
     /// This config with some settings changed.
     pub fn with_sets(&self, sets: &[String]) -> Result<Config, ConfigError> {
-        let table = merge::parse(&self.to_toml())?;
+        let mut table = merge::parse(&self.to_toml())?;
+        merge::add_later_keys(&mut table);
         Config::finish(table, sets)
+    }
+
+    /// Without what decides only how fast a training runs: configs that agree in this give the same policy, bit by bit.
+    pub fn regardless_of_speed(&self) -> Config {
+        let mut config = self.clone();
+        config.train.memory_mb = 0;
+        config
     }
 
     /// The complete config as TOML, exact to the last bit.

@@ -192,6 +192,30 @@ fn unknown_tasks_name_the_nearest_and_list_all() {
 }
 
 #[test]
+fn every_method_round_trips_through_toml() {
+    for (task, method) in tasks().iter().flat_map(|task| methods().iter().map(move |m| (task.name, m.name))) {
+        let config = Config::resolve_method(task, method, None, &[]).unwrap();
+        let text = config.to_toml();
+        assert_eq!(Config::from_toml(&text).unwrap(), config, "{task} {method}");
+        assert_eq!(config.with_sets(&[]).unwrap(), config, "{task} {method}");
+        if config.method.as_ref().is_some_and(|m| m.name != Algorithm::Dpc) {
+            let told = config.with_sets(&["method.critic_energy=true".to_string()]).unwrap();
+            assert_eq!(Config::from_toml(&told.to_toml()).unwrap(), told);
+            assert!(told.method.unwrap().critic_energy, "{task} {method}");
+        }
+    }
+}
+
+#[test]
+fn memory_decides_nothing_but_speed() {
+    let (some, more) = (with("heat1d", &["train.memory_mb=1"]), with("heat1d", &["train.memory_mb=2"]));
+    let (some, more) = (some.unwrap(), more.unwrap());
+    assert_ne!(some, more);
+    assert_eq!(some.regardless_of_speed(), more.regardless_of_speed());
+    assert_ne!(some.regardless_of_speed(), with("heat1d", &["train.lr=0.5"]).unwrap().regardless_of_speed());
+}
+
+#[test]
 fn settings_of_one_task_are_refused_for_another() {
     let text = Config::preset("heat1d").unwrap().to_toml();
     assert!(

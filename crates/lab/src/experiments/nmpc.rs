@@ -89,7 +89,8 @@ fn plan(
         workshop.watch.now(&format!("{name}, |u| <= {bound}, case {} of {}", case + 1, cases.count));
         let (z0, target) = (cases.z0(case), cases.zt(case));
         let field: Vec<String> = z0.iter().map(|z| format!("{:x}", z.to_bits())).collect();
-        let key = format!("nmpc {settings:?} {} {}", config.to_toml(), field.join(" "));
+        let settled = config.regardless_of_speed().to_toml();
+        let key = format!("nmpc {settings:?} {settled} {}", field.join(" "));
         let (rollout, now) = workshop.kept(&key, || roll_out(config, z0, target, settings))?;
         workshop.book_rollout(rollout.solves.iter().map(|solve| solve.seconds).sum(), now);
         workshop.watch.done(1.0);

@@ -165,7 +165,7 @@ impl Point {
     fn key(&self, policy: &PolicyFile) -> String {
         let params: Vec<String> = policy.params.iter().map(|p| format!("{:x}", p.to_bits())).collect();
         let Point { trained, circumstances, cases, uncontrolled } = self;
-        let configs = trained.to_toml() + &circumstances.to_toml();
+        let configs = [trained, circumstances].map(|config| config.regardless_of_speed().to_toml()).concat();
         format!("{configs} {cases:?} {uncontrolled} {}", params.join(" "))
     }
 }

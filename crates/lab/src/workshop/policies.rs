@@ -67,10 +67,12 @@ impl Workshop<'_> {
         self.folder.join(run_name(config)).join(POLICY).exists() || self.shipped(config).is_some()
     }
 
-    /// The shipped policy of the task, if it was trained with this config.
+    /// The shipped policy of the task, if it is what this config gives.
     fn shipped(&self, config: &Config) -> Option<PolicyFile> {
         let path = self.shipped.join(format!("{}.safetensors", config.task));
-        PolicyFile::read(&path).ok().filter(|policy| policy.config == *config)
+        PolicyFile::read(&path)
+            .ok()
+            .filter(|policy| policy.config.regardless_of_speed() == config.regardless_of_speed())
     }
 
     fn train(&self, config: &Config, folder: &Path) -> Result<(), LabError> {
@@ -102,8 +104,13 @@ impl Workshop<'_> {
     }
 }
 
-/// Name of a training's folder: the same config always has the same one.
+/// Name of a training's folder: what gives the same policy always has the same one.
 fn run_name(config: &Config) -> String {
     let method = config.method.as_ref().map_or(String::new(), |_| format!("{}-", config.method_name()));
-    format!("{}-{method}{}-{}", config.task, config.train.seed, fingerprint(&config.to_toml()))
+    format!(
+        "{}-{method}{}-{}",
+        config.task,
+        config.train.seed,
+        fingerprint(&config.regardless_of_speed().to_toml())
+    )
 }

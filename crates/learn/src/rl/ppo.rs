@@ -303,7 +303,8 @@ fn learner(environment: &impl Environment, settings: &OnPolicy, chunk: usize) ->
     let tracer = Tracer::new();
     let (kinds, agents) = (environment.actions(), environment.agents());
     let each = environment.decentralised();
-    let given = |name: &str, rows: usize, cols: usize| tracer.given(|tracer| tracer.sequence(name, rows, cols));
+    let given =
+        |name: &str, rows: usize, cols: usize| tracer.given(|tracer| tracer.sequence(name, rows, cols));
     let state = given("state", environment.state_size(), 1);
     let action = given("action", kinds, agents);
     let old = given("old", 1, if each { agents } else { 1 });

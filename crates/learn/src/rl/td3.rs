@@ -289,7 +289,8 @@ fn target_program<E: Environment>(critics: &Critics<'_, E>, chunk: usize) -> Pro
 
 fn critics_program<E: Environment>(critics: &Critics<'_, E>, chunk: usize) -> Program<f32> {
     let (tracer, environment) = (Tracer::new(), critics.environment);
-    let given = |name: &str, rows: usize, cols: usize| tracer.given(|tracer| tracer.sequence(name, rows, cols));
+    let given =
+        |name: &str, rows: usize, cols: usize| tracer.given(|tracer| tracer.sequence(name, rows, cols));
     let state = given("state", environment.state_size(), 1);
     let action = given("action", environment.actions(), environment.agents());
     let wanted = given("wanted", 1, critics.judgements());
