@@ -187,20 +187,22 @@ macro_rules! off_policy_in_the_plane {
     };
 }
 /// The same; in a plane a gradient step costs as much as ten on a line, and of states fewer are kept.
-const OFF_POLICY: &[(&str, &str)] = &[
+const TD3: &[(&str, &str)] = &[
     ("density2d", off_policy_in_the_plane!(10, 8000, 15)),
     ("heat2d", off_policy_in_the_plane!(20, 20000, 30)),
     ("heat2d-obstacles", off_policy_in_the_plane!(20, 20000, 30)),
     ("ks2d", off_policy_in_the_plane!(5, 20000, 30)),
-    (
-        "turb2d",
-        concat!(
-            "train.lr = 0.0003\nmethod.critic_energy = true\n",
-            off_policy_in_the_plane!(5, 20000, 15),
-            "\nexplore = 0.3"
-        ),
-    ),
+    ("turb2d", off_policy_in_the_plane!(5, 20000, 30)),
 ];
+/// With 64 or 100 agents critics need to be told the energy, as on policy, and to see actions that differ enough to tell which of them did
+/// what. A centralised actor gains nothing by it, and diverges on `turb2d`.
+const MANY_AGENTS_OFF_POLICY: &str = concat!(
+    "train.lr = 0.0003\nmethod.critic_energy = true\n",
+    off_policy_in_the_plane!(5, 20000, 15),
+    "\nexplore = 0.3"
+);
+const MATD3: &[(&str, &str)] =
+    &[TD3[0], TD3[1], TD3[2], ("ks2d", MANY_AGENTS_OFF_POLICY), ("turb2d", MANY_AGENTS_OFF_POLICY)];
 
 const METHODS: &[MethodInfo] = &[
     MethodInfo {
@@ -225,7 +227,7 @@ const METHODS: &[MethodInfo] = &[
         name: "td3",
         title: "centralised network, by trial, off policy",
         preset: include_str!("../../presets/methods/td3.toml"),
-        tasks: OFF_POLICY,
+        tasks: TD3,
     },
     MethodInfo {
         name: "mappo",
@@ -237,7 +239,7 @@ const METHODS: &[MethodInfo] = &[
         name: "matd3",
         title: "shared local network, by trial, off policy",
         preset: include_str!("../../presets/methods/matd3.toml"),
-        tasks: OFF_POLICY,
+        tasks: MATD3,
     },
 ];
 

@@ -8,16 +8,16 @@ use crate::workshop::{LabError, Measured, Outcome, Point, Workshop};
 const TASK: &str = "turb2d";
 const AGENTS: [usize; 8] = [36, 49, 64, 100, 144, 196, 256, 400];
 /// The network of the paper's comparison; small batches, because a state is a field that is convolved.
-const NETWORK: [&str; 3] = ["method.network=operator", "policy.fusion=product", "train.updates=100"];
+const NETWORK: [&str; 3] = ["method.network=operator", "policy.fusion=product", "train.updates=150"];
 const ON_POLICY: [&str; 4] =
     ["train.batch=32", "method.on_policy.envs=8", "method.on_policy.horizon=20", "method.on_policy.epochs=2"];
 const OFF_POLICY: [&str; 6] = [
-    "train.batch=16",
+    "train.batch=32",
     "method.off_policy.envs=8",
     "method.off_policy.interval=5",
     "method.off_policy.gradient_steps=8",
-    "method.off_policy.first=400",
-    "method.off_policy.warmup=200",
+    "method.off_policy.first=1000",
+    "method.off_policy.warmup=500",
 ];
 
 pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {

@@ -49,7 +49,7 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
 }
 
 fn entry(workshop: &Workshop<'_>, task: &'static str, method: &'static str) -> Result<Entry, LabError> {
-    let seeds = workshop.seeds(seeds_of(task, method));
+    let seeds = workshop.seeds(seeds_of(method));
     let configs: Vec<Config> = seeds
         .map(|seed| match (method, seed) {
             ("cinoc", 0) => workshop.preset(task),
@@ -81,15 +81,9 @@ fn entry(workshop: &Workshop<'_>, task: &'static str, method: &'static str) -> R
     Ok(entry)
 }
 
-/// Training seeds of a method. Baselines in the plane take an hour of training per seed, all of them together.
-fn seeds_of(task: &str, method: &str) -> u64 {
-    let plane = Config::preset(task).is_ok_and(|config| config.equation().dims() == 2);
-    match method {
-        "cinoc" => 3,
-        _ if plane => 1,
-        "dpc" => 3,
-        _ => 2,
-    }
+/// Training seeds of a method.
+fn seeds_of(method: &str) -> u64 {
+    if matches!(method, "cinoc" | "dpc") { 3 } else { 2 }
 }
 
 impl Entry {
