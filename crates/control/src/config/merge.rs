@@ -80,6 +80,9 @@ pub(super) fn add_later_keys(given: &mut Table) {
         && (method.contains_key("on_policy") || method.contains_key("off_policy"))
     {
         method.entry("critic_energy").or_insert(Value::Boolean(false));
+        if let Some(Value::Table(off_policy)) = method.get_mut("off_policy") {
+            off_policy.entry("together").or_insert(Value::Float(0.0));
+        }
     }
 }
 

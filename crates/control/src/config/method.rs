@@ -123,6 +123,10 @@ pub struct OffPolicy {
     pub tau: f64,
     /// Standard deviation of exploration, in units of the bounds.
     pub explore: f64,
+    /// Share of what is tried, at random or around the policy, that all agents do together: what a swarm does as one is not found out by
+    /// agents that try on their own. Not written down where there is none, as in configs from before there was a choice.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub together: f64,
     /// Standard deviation of target smoothing.
     pub smooth: f64,
     /// Bound of that noise.
@@ -131,6 +135,10 @@ pub struct OffPolicy {
     pub delay: usize,
     /// What the critics know.
     pub critic: Critic,
+}
+
+fn is_zero(share: &f64) -> bool {
+    *share == 0.0
 }
 
 /// A method one can ask for.
@@ -196,13 +204,23 @@ const TD3: &[(&str, &str)] = &[
 ];
 /// With 64 or 100 agents critics need to be told the energy, as on policy, and to see actions that differ enough to tell which of them did
 /// what. A centralised actor gains nothing by it, and diverges on `turb2d`.
-const MANY_AGENTS_OFF_POLICY: &str = concat!(
-    "train.lr = 0.0003\nmethod.critic_energy = true\n",
-    off_policy_in_the_plane!(5, 20000, 15),
-    "\nexplore = 0.3"
-);
-const MATD3: &[(&str, &str)] =
-    &[TD3[0], TD3[1], TD3[2], ("ks2d", MANY_AGENTS_OFF_POLICY), ("turb2d", MANY_AGENTS_OFF_POLICY)];
+macro_rules! off_policy_for_many_agents {
+    ($together:literal) => {
+        concat!(
+            "train.lr = 0.0003\nmethod.critic_energy = true\n",
+            off_policy_in_the_plane!(5, 20000, 15),
+            "\nexplore = 0.3\ntogether = ",
+            $together
+        )
+    };
+}
+const MATD3: &[(&str, &str)] = &[
+    TD3[0],
+    TD3[1],
+    TD3[2],
+    ("ks2d", off_policy_for_many_agents!(0.0)),
+    ("turb2d", off_policy_for_many_agents!(0.5)),
+];
 
 const METHODS: &[MethodInfo] = &[
     MethodInfo {

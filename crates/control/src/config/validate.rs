@@ -266,6 +266,7 @@ fn baseline(config: &Config, method: &Method) -> Result<(), ConfigError> {
         share("method.off_policy.gamma", off.gamma)?;
         share("method.off_policy.tau", off.tau)?;
         non_negative("method.off_policy.explore", off.explore)?;
+        share("method.off_policy.together", off.together)?;
         non_negative("method.off_policy.smooth", off.smooth)?;
         non_negative("method.off_policy.smooth_clip", off.smooth_clip)?;
         at_least("method.off_policy.delay", off.delay, 1)?;

@@ -4,7 +4,8 @@
 //! all terms of the training loss in one step, with their weights, in units of what the first step costs without control (mean over
 //! training cases). Learners decide every `hold` control steps: where a control step is short, what a single one does is lost in the
 //! noise of trials. The reward is then the mean over the steps an action is held. A stage knows no last step: terms that the loss asks for at the end only count in every step here, and the end of
-//! the horizon is a time limit. A field that leaves the finite numbers ends its episode with a reward of -100.
+//! the horizon is a time limit. A field that leaves the finite numbers, or costs twenty times as much as without control at first,
+//! is lost: its episode ends with a reward of -100.
 
 use std::sync::Arc;
 
@@ -20,7 +21,11 @@ use rand::Rng;
 use super::environment::{Environment, Transition};
 use crate::train::cast;
 
-/// Reward of a field that leaves the finite numbers.
+/// Cost, in units of the first without control, from which on a field is lost: on its way to infinity it would fill memories with
+/// numbers that no critic can learn from.
+const HOPELESS: f64 = 20.0;
+
+/// Reward of a field that is lost: as much as to stay hopeless for long.
 const LOST: f32 = -100.0;
 
 /// Below this a field is taken as 0 by those who look at it.
@@ -267,7 +272,7 @@ impl Environment for FieldEnvironment {
             .states
             .chunks_exact(size)
             .zip(&costs)
-            .map(|(state, cost)| !cost.is_finite() || state.iter().any(|x| !x.is_finite()))
+            .map(|(state, cost)| !(*cost < HOPELESS * self.cost_unit) || state.iter().any(|x| !x.is_finite()))
             .collect();
         let mut transition = Transition {
             rewards: costs.iter().map(|cost| (-cost / self.cost_unit) as f32).collect(),

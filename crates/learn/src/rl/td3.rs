@@ -205,11 +205,14 @@ impl<E: Environment> Td3<E> {
         let size = self.environment.actions() * self.environment.agents();
         let explore = self.settings.explore as f32;
         let actions: Vec<f32> = if at_random {
-            (0..copies * size).map(|_| rng.random_range(-1.0..=1.0)).collect()
+            let own = (0..copies * size).map(|_| rng.random_range(-1.0..=1.0)).collect();
+            self.together(own, |rng| rng.random_range(-1.0..=1.0), rng)
         } else {
             self.acting.step(&[&states], &self.descent.threads);
-            let noisy = |mean: f32| mean + explore * rng.sample::<f32, _>(StandardNormal);
-            self.acting.record(0).into_iter().map(noisy).map(|action| action.clamp(-1.0, 1.0)).collect()
+            let own = (0..copies * size).map(|_| rng.sample::<f32, _>(StandardNormal)).collect();
+            let noise = self.together(own, |rng| rng.sample::<f32, _>(StandardNormal), rng);
+            let means = self.acting.record(0).into_iter();
+            means.zip(noise).map(|(mean, noise)| (mean + explore * noise).clamp(-1.0, 1.0)).collect()
         };
         let transition = self.environment.step(&actions);
         let scale = 1.0 - self.settings.gamma as f32;
@@ -224,6 +227,23 @@ impl<E: Environment> Td3<E> {
             );
         }
         transition.rewards.iter().map(|&r| f64::from(r)).sum::<f64>() / copies as f64
+    }
+
+    /// What agents try on their own, `[copies][kinds][agents]`, mixed with what all of a copy do together.
+    fn together(
+        &self,
+        mut own: Vec<f32>,
+        draw: impl Fn(&mut ChaCha8Rng) -> f32,
+        rng: &mut ChaCha8Rng,
+    ) -> Vec<f32> {
+        let share = self.settings.together as f32;
+        if share > 0.0 {
+            for agents in own.chunks_exact_mut(self.environment.agents()) {
+                let common = draw(rng);
+                agents.iter_mut().for_each(|own| *own += share * (common - *own));
+            }
+        }
+        own
     }
 
     /// One gradient step of the critics, and of the actor if it is its turn; returns the critics' error and their gradient's norm.
