@@ -98,6 +98,29 @@ fn actions_beyond_their_bounds_are_brought_to_them_and_held() {
 }
 
 #[test]
+fn a_field_that_is_lost_ends_its_episode() {
+    let config = config("heat1d", &["actuation.u_max=4000", "data.pool=4"]);
+    let mut environment = FieldEnvironment::new(&config, cases(&config), 1, 1, 16, 1);
+    let agents = config.agents;
+    let mut actions = vec![0.0; environment.actions() * agents];
+    actions[..agents].fill(1.0);
+    for step in 0..config.time.steps {
+        let transition = environment.step(&actions);
+        if transition.terminated[0] {
+            assert!(step > 0, "one step of 0.001 is no disaster");
+            assert_eq!(transition.rewards[0], -100.0);
+            assert!(transition.next.iter().all(|&x| x == 0.0));
+            // the next episode is as good as any other
+            let rested = environment.step(&vec![0.0; actions.len()]);
+            assert!(!rested.terminated[0] && rested.rewards[0] > -10.0);
+            return;
+        }
+        assert!(transition.rewards[0] > -20.0, "{} in step {step}", transition.rewards[0]);
+    }
+    panic!("a field heated by {agents} times 4000 is lost at some time");
+}
+
+#[test]
 fn episodes_do_not_all_end_together_and_threads_change_nothing() {
     let config = config("heat1d", &["time.steps=8", "data.pool=3"]);
     let pool = Cases::draw(&config, 0, Pool::Training, 3, &Threads::new(1), &|_, _| {});

@@ -203,14 +203,15 @@ impl<E: Environment> Td3<E> {
         let states = self.environment.states().to_vec();
         let (copies, state_size) = (self.environment.copies(), self.environment.state_size());
         let size = self.environment.actions() * self.environment.agents();
-        let explore = self.settings.explore as f32;
+        let (explore, share) = (self.settings.explore as f32, self.settings.together as f32);
+        let agents = self.environment.agents();
         let actions: Vec<f32> = if at_random {
             let own = (0..copies * size).map(|_| rng.random_range(-1.0..=1.0)).collect();
-            self.together(own, |rng| rng.random_range(-1.0..=1.0), rng)
+            together(own, agents, share, || rng.random_range(-1.0..=1.0))
         } else {
             self.acting.step(&[&states], &self.descent.threads);
             let own = (0..copies * size).map(|_| rng.sample::<f32, _>(StandardNormal)).collect();
-            let noise = self.together(own, |rng| rng.sample::<f32, _>(StandardNormal), rng);
+            let noise = together(own, agents, share, || rng.sample::<f32, _>(StandardNormal));
             let means = self.acting.record(0).into_iter();
             means.zip(noise).map(|(mean, noise)| (mean + explore * noise).clamp(-1.0, 1.0)).collect()
         };
@@ -227,23 +228,6 @@ impl<E: Environment> Td3<E> {
             );
         }
         transition.rewards.iter().map(|&r| f64::from(r)).sum::<f64>() / copies as f64
-    }
-
-    /// What agents try on their own, `[copies][kinds][agents]`, mixed with what all of a copy do together.
-    fn together(
-        &self,
-        mut own: Vec<f32>,
-        draw: impl Fn(&mut ChaCha8Rng) -> f32,
-        rng: &mut ChaCha8Rng,
-    ) -> Vec<f32> {
-        let share = self.settings.together as f32;
-        if share > 0.0 {
-            for agents in own.chunks_exact_mut(self.environment.agents()) {
-                let common = draw(rng);
-                agents.iter_mut().for_each(|own| *own += share * (common - *own));
-            }
-        }
-        own
     }
 
     /// One gradient step of the critics, and of the actor if it is its turn; returns the critics' error and their gradient's norm.
@@ -289,6 +273,17 @@ impl<E: Environment> Td3<E> {
     }
 }
 
+/// What agents try on their own, `[copies][kinds][agents]`, mixed with a share of what all of a copy do together.
+fn together(mut own: Vec<f32>, agents: usize, share: f32, mut draw: impl FnMut() -> f32) -> Vec<f32> {
+    if share > 0.0 {
+        for swarm in own.chunks_exact_mut(agents) {
+            let common = draw();
+            swarm.iter_mut().for_each(|own| *own += share * (common - *own));
+        }
+    }
+    own
+}
+
 /// States to actions (record 0).
 fn acting(environment: &impl Environment, chunk: usize) -> Program<f32> {
     let tracer = Tracer::new();
@@ -332,6 +327,14 @@ fn actor_program<E: Environment>(critics: &Critics<'_, E>, chunk: usize) -> Prog
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_swarm_tries_the_share_that_is_asked_for_together() {
+        let own = vec![1.0, -1.0, 0.5, 0.0];
+        let mut common = [2.0, -2.0].into_iter();
+        assert_eq!(together(own.clone(), 2, 0.25, || common.next().unwrap()), [1.25, -0.25, -0.125, -0.5]);
+        assert_eq!(together(own.clone(), 2, 0.0, || unreachable!("nothing is drawn")), own);
+    }
 
     #[test]
     fn slow_parameters_follow_by_their_share() {
