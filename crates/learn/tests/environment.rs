@@ -99,7 +99,7 @@ fn actions_beyond_their_bounds_are_brought_to_them_and_held() {
 
 #[test]
 fn a_field_that_is_lost_ends_its_episode() {
-    let config = config("heat1d", &["actuation.u_max=4000", "data.pool=4"]);
+    let config = config("heat1d", &["actuation.u_max=400", "loss.effort_u=0", "data.pool=4"]);
     let mut environment = FieldEnvironment::new(&config, cases(&config), 1, 1, 16, 1);
     let agents = config.agents;
     let mut actions = vec![0.0; environment.actions() * agents];
@@ -117,7 +117,7 @@ fn a_field_that_is_lost_ends_its_episode() {
         }
         assert!(transition.rewards[0] > -20.0, "{} in step {step}", transition.rewards[0]);
     }
-    panic!("a field heated by {agents} times 4000 is lost at some time");
+    panic!("a field heated by {agents} times 400 is lost at some time");
 }
 
 #[test]
