@@ -272,7 +272,10 @@ impl Environment for FieldEnvironment {
             .states
             .chunks_exact(size)
             .zip(&costs)
-            .map(|(state, cost)| !(*cost < HOPELESS * self.cost_unit) || state.iter().any(|x| !x.is_finite()))
+            .map(|(state, &cost)| {
+                let hopeless = cost.is_nan() || cost >= HOPELESS * self.cost_unit;
+                hopeless || state.iter().any(|x| !x.is_finite())
+            })
             .collect();
         let mut transition = Transition {
             rewards: costs.iter().map(|cost| (-cost / self.cost_unit) as f32).collect(),
