@@ -92,14 +92,16 @@ impl Run {
         Ok(Run { folder: folder.to_path_buf(), config: config.clone(), checkpoint: None })
     }
 
-    /// Opens the directory of an interrupted run, which must have been started with the same config.
+    /// Opens the directory of an interrupted run, which must have been started with the same config, but for what decides only its speed.
     pub fn resume(folder: &Path, config: &Config) -> Result<Run, RunError> {
         let path = folder.join(CONFIG);
         if !path.exists() {
             return Err(RunError::NothingToResume(folder.display().to_string()));
         }
         let saved = fs::read_to_string(&path).map_err(|error| FileError::io("read", &path, error))?;
-        if let Some(difference) = first_difference(&saved, &config.to_toml()) {
+        // what cannot be read is compared as it stands, and told as a difference
+        let begun = Config::from_toml(&saved).map_or(saved, |begun| begun.regardless_of_speed().to_toml());
+        if let Some(difference) = first_difference(&begun, &config.regardless_of_speed().to_toml()) {
             return Err(RunError::OtherRun { folder: folder.display().to_string(), difference });
         }
         let path = folder.join(CHECKPOINT);
@@ -214,5 +216,23 @@ impl Metrics {
         append().map_err(|error| FileError::io("write", &self.path, error))?;
         self.lines.clear();
         Ok(self.events.flush()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_resumed_with_more_memory_but_not_with_another_rate() {
+        let with = |set: &str| Config::resolve("heat1d", None, &[set.to_string()]).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        Run::create(folder.path(), &with("train.memory_mb=24")).unwrap();
+        assert!(Run::resume(folder.path(), &with("train.memory_mb=80")).is_ok());
+        let Err(RunError::OtherRun { difference, .. }) = Run::resume(folder.path(), &with("train.lr=0.5"))
+        else {
+            panic!("another training went on in this folder");
+        };
+        assert_eq!(difference, "lr = 0.002 there, lr = 0.5 here");
     }
 }

@@ -1,6 +1,8 @@
 //! A task as an environment is the closed loop with the policy taken out.
 
-use adjoint::Threads;
+use std::sync::Arc;
+
+use adjoint::{Program, Session, Threads, Tracer};
 use control::policy::initial_params;
 use control::random::{Purpose, stream};
 use control::{Cases, ClosedLoop, Config, Decision, Disturbance, Pool, agents::start_positions};
@@ -95,6 +97,29 @@ fn actions_beyond_their_bounds_are_brought_to_them_and_held() {
     assert_eq!(states(1, 5.0, 4), states(1, 1.0, 4));
     assert_eq!(states(2, 0.3, 2), states(1, 0.3, 4));
     assert_ne!(states(1, 0.3, 4), states(1, 1.0, 4));
+}
+
+#[test]
+fn critics_are_told_the_mean_square_of_the_error_if_they_ask() {
+    let told = |sets: &[&str]| {
+        let config = config("heat1d", sets);
+        let environment = FieldEnvironment::new(&config, cases(&config), 1, 1, 16, 1);
+        let tracer = Tracer::new();
+        let state = tracer.sequence("state", environment.state_size(), 1);
+        tracer.record("global", environment.global(state));
+        let program = Arc::new(Program::<f32>::new(&tracer.finish(), 1));
+        let mut session = Session::new(program, 1, &[], &[], &[]);
+        session.step(&[environment.states()], &Threads::new(1));
+        let (global, points) = (session.record(0), config.points());
+        assert_eq!(global.len(), environment.global_size());
+        let errors = (0..points).map(|i| (global[i] - global[points + i]).powi(2));
+        (global.clone(), errors.sum::<f32>() / points as f32 * (points as f32).sqrt())
+    };
+    let (plain, _) = told(&["data.pool=2"]);
+    let (more, energy) = told(&["data.pool=2", "method.critic_energy=true"]);
+    assert_eq!(plain[..], more[..plain.len()]);
+    assert_eq!(more.len(), plain.len() + 1);
+    assert!(energy > 0.0 && (more[plain.len()] / energy - 1.0).abs() < 1e-5, "{energy} {more:?}");
 }
 
 #[test]
