@@ -9,9 +9,9 @@
 //! | `policy.safetensors` | the policy, once it is finished |
 //!
 //! Files are replaced, never written in place; metrics that a killed run wrote after its last checkpoint are cut off when it goes
-//! on, since it will write them again.
+//! on, since it will write them again. A directory belongs to one process at a time, which holds a lock on the config.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -40,6 +40,9 @@ pub enum RunError {
     /// The directory holds a run already.
     #[error("{0} holds a run already; continue it with --resume or choose another --out")]
     Exists(String),
+    /// Another process trains there.
+    #[error("{0} is being trained in by another process; wait for it, or choose another --out")]
+    InUse(String),
     /// Nothing to go on with.
     #[error("{0} holds no run to resume; start one without --resume")]
     NothingToResume(String),
@@ -79,6 +82,7 @@ pub struct Run {
     config: Config,
     /// Where to go on, if the run was begun before.
     checkpoint: Option<Checkpoint>,
+    _claim: File,
 }
 
 impl Run {
@@ -89,7 +93,8 @@ impl Run {
         }
         fs::create_dir_all(folder).map_err(|error| FileError::io("create", folder, error))?;
         write_atomically(&folder.join(CONFIG), |file| file.write_all(config.to_toml().as_bytes()))?;
-        Ok(Run { folder: folder.to_path_buf(), config: config.clone(), checkpoint: None })
+        let claim = claim(folder)?;
+        Ok(Run { folder: folder.to_path_buf(), config: config.clone(), checkpoint: None, _claim: claim })
     }
 
     /// Opens the directory of an interrupted run, which must have been started with the same config, but for what decides only its speed.
@@ -104,10 +109,11 @@ impl Run {
         if let Some(difference) = first_difference(&begun, &config.regardless_of_speed().to_toml()) {
             return Err(RunError::OtherRun { folder: folder.display().to_string(), difference });
         }
+        let claim = claim(folder)?;
         let path = folder.join(CHECKPOINT);
         // a run killed before its first checkpoint starts again from its seed: the same bits
         let checkpoint = if path.exists() { Some(Checkpoint::read(&path)?) } else { None };
-        Ok(Run { folder: folder.to_path_buf(), config: config.clone(), checkpoint })
+        Ok(Run { folder: folder.to_path_buf(), config: config.clone(), checkpoint, _claim: claim })
     }
 
     /// The directory.
@@ -155,6 +161,17 @@ impl Run {
         let path = self.folder.join(POLICY);
         PolicyFile { config: self.config, params: trainer.params().to_vec() }.write(&path)?;
         Ok(Ended::Finished(path))
+    }
+}
+
+/// Takes a run directory for this process until the file is closed, which the system does for a killed process too.
+fn claim(folder: &Path) -> Result<File, RunError> {
+    let path = folder.join(CONFIG);
+    let file = File::open(&path).map_err(|error| FileError::io("read", &path, error))?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(RunError::InUse(folder.display().to_string())),
+        // a file system without locks is no reason not to train
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
     }
 }
 
@@ -227,12 +244,22 @@ mod tests {
     fn a_run_is_resumed_with_more_memory_but_not_with_another_rate() {
         let with = |set: &str| Config::resolve("heat1d", None, &[set.to_string()]).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        Run::create(folder.path(), &with("train.memory_mb=24")).unwrap();
+        drop(Run::create(folder.path(), &with("train.memory_mb=24")).unwrap());
         assert!(Run::resume(folder.path(), &with("train.memory_mb=80")).is_ok());
         let Err(RunError::OtherRun { difference, .. }) = Run::resume(folder.path(), &with("train.lr=0.5"))
         else {
             panic!("another training went on in this folder");
         };
         assert_eq!(difference, "lr = 0.002 there, lr = 0.5 here");
+    }
+
+    #[test]
+    fn a_directory_belongs_to_one_run_at_a_time() {
+        let config = Config::resolve("heat1d", None, &[]).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let first = Run::create(folder.path(), &config).unwrap();
+        assert!(matches!(Run::resume(folder.path(), &config), Err(RunError::InUse(_))));
+        drop(first);
+        assert!(Run::resume(folder.path(), &config).is_ok());
     }
 }
