@@ -294,10 +294,11 @@ fn findings(entries: &[Entry]) -> Vec<String> {
                 } else {
                     ""
                 };
+                let loss = Some(mean(entry)).filter(|mean| mean.is_finite());
+                let loss = loss.map_or("a policy that leaves the finite numbers".to_string(), number);
                 findings.push(format!(
-                    "{task}, {}: {} is WORSE than the published {}{lost}.",
+                    "{task}, {}: {loss} is WORSE than the published {}{lost}.",
                     entry.method,
-                    number(mean(entry)),
                     number(printed)
                 ));
             }
