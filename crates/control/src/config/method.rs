@@ -173,15 +173,21 @@ const MAPPO: &[(&str, &str)] = &[
     ("ks2d", "train.updates = 100\nmethod.on_policy.hold = 1"),
     ("turb2d", on_policy_in_vortices!(0.0003)),
 ];
-/// For plates: a network of the whole field learns by smaller steps, as through the physics, and from critics that are told the energy.
-const PPO_ON_PLATES: &str =
-    "train.updates = 100\ntrain.lr = 0.0003\nmethod.critic_energy = true\nmethod.on_policy.hold = 10";
+/// A network of the whole field learns by smaller steps, as through the physics, and from critics that are told the energy.
+macro_rules! ppo_in_the_plane {
+    ($hold:literal) => {
+        concat!(
+            "train.updates = 100\ntrain.lr = 0.0003\nmethod.critic_energy = true\nmethod.on_policy.hold = ",
+            $hold
+        )
+    };
+}
 /// The same. The probability of a hundred actions at once changes so fast that larger steps lead away from what was tried: at a rate of
 /// 0.001 the cost on `ks2d` trebles in 20 updates.
 const PPO: &[(&str, &str)] = &[
-    MAPPO[0],
-    ("heat2d", PPO_ON_PLATES),
-    ("heat2d-obstacles", PPO_ON_PLATES),
+    ("density2d", ppo_in_the_plane!(5)),
+    ("heat2d", ppo_in_the_plane!(10)),
+    ("heat2d-obstacles", ppo_in_the_plane!(10)),
     ("ks2d", "train.updates = 100\ntrain.lr = 0.0001\nmethod.on_policy.hold = 1"),
     ("turb2d", on_policy_in_vortices!(0.0001)),
 ];
