@@ -82,6 +82,7 @@ pub struct Run {
     config: Config,
     /// Where to go on, if the run was begun before.
     checkpoint: Option<Checkpoint>,
+    /// Keeps other processes out as long as it is open.
     _claim: File,
 }
 

@@ -83,10 +83,7 @@ fn entry(workshop: &Workshop<'_>, task: &'static str, method: &'static str) -> R
 
 /// Training seeds of a method.
 fn seeds_of(method: &str) -> u64 {
-    match method {
-        "cinoc" | "dpc" => 3,
-        _ => 2,
-    }
+    if matches!(method, "cinoc" | "dpc") { 3 } else { 2 }
 }
 
 impl Entry {
