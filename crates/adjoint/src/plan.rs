@@ -381,7 +381,11 @@ fn place_values(trace: &Trace, facts: &Facts, samples: usize) -> Values {
 /// or several smaller ones that nothing else needs.
 const EXPENSIVE: f64 = 100.0;
 
-/// Arithmetic to compute every value of a step again from those that are there for the reverse anyway.
+/// What it takes to read a number in cache, in operations on numbers in registers.
+const READING: f64 = 4.0;
+
+/// Work to compute every value of a step again from those that are there for the reverse anyway: its arithmetic, and the reading of
+/// what it is computed from.
 fn recompute_cost(
     trace: &Trace,
     samples: usize,
@@ -393,7 +397,9 @@ fn recompute_cost(
         let Source::Primitive { primitive, inputs } = &node.source else { continue };
         let io = Io { inputs: inputs.iter().map(|i| i.1).collect(), output: node.shape, samples };
         let before: f64 = inputs.iter().filter(|i| !there(i.0)).map(|i| cost[i.0]).sum();
-        cost[id] = primitive.flops(&io) + before;
+        let read: usize =
+            io.inputs.iter().filter(|shape| !shape.shared).map(|shape| shape.len(samples)).sum();
+        cost[id] = primitive.flops(&io) + READING * read as f64 + before;
     }
     cost
 }

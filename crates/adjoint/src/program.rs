@@ -333,16 +333,17 @@ impl<T: Real> Program<T> {
     ) -> Gradient<T> {
         let (plan, kernels) = (&self.plan, &self.kernels);
         let members = self.members(run.samples, c);
+        let stored = strategy == Strategy::Store;
         let mut terms = vec![vec![0.0; members.real]; plan.terms.len()];
         worker.reserve(plan, run.steps, strategy);
         self.begin(worker, run, members);
         for t in 0..run.steps {
             worker.remember(plan, t);
             self.load_sequences(worker, run, members, t);
-            worker.essential_step(plan, kernels);
+            worker.essential_step(plan, kernels, stored.then_some(t));
             self.add_terms(worker, run, t, &mut terms);
             worker.carry_on(plan);
-            if strategy == Strategy::Store {
+            if stored {
                 worker.exchange_stored(plan, t);
             }
         }
@@ -354,17 +355,17 @@ impl<T: Real> Program<T> {
         for t in (0..run.steps).rev() {
             worker.recall(plan, t);
             self.load_sequences(worker, run, members, t);
-            if strategy == Strategy::Store {
+            if stored {
                 worker.exchange_stored(plan, t);
             }
             worker.step_for_reverse(plan, kernels, strategy);
-            worker.reverse_step(plan, kernels, |term, sample| {
+            worker.reverse_step(plan, kernels, t.checked_sub(1).filter(|_| stored), |term, sample| {
                 T::of(if sample < members.real { share * run.weights[term][t] } else { 0.0 })
             });
             if let Some(limit) = run.carry_limit {
                 worker.limit_carried(T::of(share * limit));
             }
-            if strategy == Strategy::Store {
+            if stored {
                 worker.exchange_stored(plan, t);
             }
             for (to, placed) in sequences.iter_mut().zip(&plan.sequences) {

@@ -92,11 +92,22 @@ impl<T: Real> Worker<T> {
         }
     }
 
-    /// The same without what only records depend on.
-    pub fn essential_step(&mut self, plan: &Plan, kernels: &Kernels<T>) {
-        for (op, kernel) in plan.step.iter().zip(&kernels.step).filter(|(op, _)| op.essential) {
+    /// The same without what only records depend on; the room for stored values that comes next, that of the step `ahead`, is brought
+    /// near meanwhile.
+    pub fn essential_step(&mut self, plan: &Plan, kernels: &Kernels<T>, ahead: Option<usize>) {
+        for (k, (op, kernel)) in
+            plan.step.iter().zip(&kernels.step).enumerate().filter(|(_, (op, _))| op.essential)
+        {
             self.forward_op(op, kernel.as_ref(), kernels.isa);
+            self.fetch_stored(ahead, k, plan.step.len());
         }
+    }
+
+    /// Brings part `k` of `parts` of the stored values of a step near, while the arithmetic units are busy with another: the
+    /// values of all steps together are far larger than a cache.
+    fn fetch_stored(&self, step: Option<usize>, k: usize, parts: usize) {
+        let Some(stored) = step.and_then(|t| self.store.get(t)) else { return };
+        stored.iter().for_each(|buffer| buffer.fetch(k, parts));
     }
 
     /// Computes again what the reverse of a step looks at, and nothing else of it.
@@ -171,8 +182,15 @@ impl<T: Real> Worker<T> {
         }
     }
 
-    /// Reverses the step whose values are in the slots. `term_seed(term, sample)` is dL/d(term).
-    pub fn reverse_step(&mut self, plan: &Plan, kernels: &Kernels<T>, term_seed: impl Fn(usize, usize) -> T) {
+    /// Reverses the step whose values are in the slots. `term_seed(term, sample)` is dL/d(term); the stored values of the step `ahead`
+    /// are brought near meanwhile.
+    pub fn reverse_step(
+        &mut self,
+        plan: &Plan,
+        kernels: &Kernels<T>,
+        ahead: Option<usize>,
+        term_seed: impl Fn(usize, usize) -> T,
+    ) {
         for (carry, (_, seed)) in self.carry.iter().zip(&plan.next) {
             let to = &mut self.adjoints[seed.slot];
             if seed.accumulate {
@@ -187,8 +205,9 @@ impl<T: Real> Worker<T> {
                 *to = if seed.accumulate { *to + value } else { value };
             }
         }
-        for (op, kernel) in plan.step.iter().zip(&kernels.step).rev() {
+        for (k, (op, kernel)) in plan.step.iter().zip(&kernels.step).enumerate().rev() {
             self.reverse_op(op, kernel.as_ref(), kernels.isa);
+            self.fetch_stored(ahead, k, plan.step.len());
         }
         for (carry, state) in self.carry.iter_mut().zip(&plan.states) {
             match state.adjoint {

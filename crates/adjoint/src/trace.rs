@@ -110,6 +110,12 @@ pub struct Trace {
 }
 
 impl Trace {
+    /// The same step with derivatives of parameters and states only: all fixed inputs and sequences are [`Tracer::given`].
+    pub fn inputs_given(mut self) -> Trace {
+        let inputs = |node: &&mut Node| matches!(node.source, Source::Fixed | Source::Sequence);
+        self.nodes.iter_mut().filter(inputs).for_each(|node| node.given = true);
+        self
+    }
     /// Numbers in the flat parameter vector.
     pub fn param_len(&self) -> usize {
         self.params.iter().map(|p| p.shape.size()).sum()

@@ -92,16 +92,18 @@ fn instruction_sets_and_precisions_agree() {
 /// The transform against its definition.
 #[test]
 fn transform_matches_its_definition() {
-    for n in [1, 2, 3, 8, 12, 15, 22, 64, 128, 100] {
+    let lengths = [1, 2, 3, 8, 12, 15, 22, 64, 128, 100];
+    // four or eight samples fill a vector
+    for (n, samples) in lengths.into_iter().flat_map(|n| [2, 4, 8].map(|samples| (n, samples))) {
         let t = Tracer::new();
         let x = t.sequence("x", n, 1);
         let hat = x.rfft();
         t.record("hat", hat);
         t.record("back", hat.irfft(n));
-        let data = noise(n as u64, 2 * n);
-        let outcome = Program::<f64>::new(&t.finish(), 2).forward(
+        let data = noise(n as u64, samples * n);
+        let outcome = Program::<f64>::new(&t.finish(), samples).forward(
             &Run {
-                samples: 2,
+                samples,
                 steps: 1,
                 params: &[],
                 fixed: vec![],
@@ -112,7 +114,7 @@ fn transform_matches_its_definition() {
             },
             &Threads::new(1),
         );
-        for s in 0..2 {
+        for s in 0..samples {
             let x = &data[s * n..][..n];
             let hat = &outcome.records[0][s * 2 * (n / 2 + 1)..][..2 * (n / 2 + 1)];
             for k in 0..n / 2 + 1 {
@@ -125,6 +127,43 @@ fn transform_matches_its_definition() {
             for (a, b) in x.iter().zip(&outcome.records[1][s * n..]) {
                 assert!((a - b).abs() < 1e-14 * n as f64, "n {n}");
             }
+        }
+    }
+}
+
+/// Away from what causes it a solution falls by a factor per row, and is 0 before it is a denormal number.
+#[test]
+fn a_solution_fades_to_zero_without_denormal_numbers() {
+    let n = 200;
+    let t = Tracer::new();
+    let x = t.sequence("x", n, 1);
+    let band = vec![-1.0; n];
+    t.record("y", x.solve(&Tridiagonal::new(band.clone(), vec![8.0; n], band)));
+    let mut spike = vec![0f32; n];
+    spike[n / 2] = 1.0;
+    let trace = t.finish();
+    for isa in Isa::available() {
+        let run = Run {
+            samples: 1,
+            steps: 1,
+            params: &[],
+            fixed: vec![],
+            states: vec![],
+            sequences: vec![&spike],
+            weights: vec![],
+            carry_limit: None,
+        };
+        let y = Program::<f32>::with_isa(&trace, 1, isa).forward(&run, &Threads::new(1)).records.remove(0);
+        // the factor solves f + 1/f = 8
+        let factor = 4.0 - 15f64.sqrt();
+        for (row, y) in y.iter().enumerate() {
+            let away = row.abs_diff(n / 2) as i32;
+            let exact = factor.powi(away) / (8.0 - 2.0 * factor);
+            assert!(*y == 0.0 || y.is_normal(), "{isa:?}: {y:e} at {row}");
+            assert!(
+                (*y as f64 - exact).abs() < 1e-5 * exact + 1e-29,
+                "{isa:?}: {y:e} for {exact:e} at {row}"
+            );
         }
     }
 }

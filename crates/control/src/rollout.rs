@@ -35,6 +35,15 @@ pub struct LossTerm {
     pub over_time: Vec<f64>,
 }
 
+fn loss_terms(config: &Config) -> Vec<LossTerm> {
+    let term = |term: &'static objective::Term| LossTerm {
+        name: term.name,
+        weight: term.weight(config),
+        over_time: term.time_weights(config.time.steps),
+    };
+    objective::active(config).map(term).collect()
+}
+
 /// The inputs of some cases, in the precision they are run in.
 #[derive(Clone, Debug)]
 pub struct Batch<T> {
@@ -49,6 +58,13 @@ impl<T: Real> ClosedLoop<T> {
     /// The loop with the policy in it; `chunk` samples are worked on together.
     pub fn new(config: &Config, chunk: usize) -> ClosedLoop<T> {
         ClosedLoop::with_dynamics(config, physics::dynamics(config).as_ref(), chunk)
+    }
+
+    /// The same for training: derivatives with respect to the parameters are wanted, those with respect to target, noise and places of
+    /// static agents are left out.
+    pub fn for_training(config: &Config, chunk: usize) -> ClosedLoop<T> {
+        let trace = closed_loop::trace(config, physics::dynamics(config).as_ref(), true, None);
+        ClosedLoop::build(config, &trace.inputs_given(), chunk, loss_terms(config))
     }
 
     /// The same with agents that stand for many, or for parts of one: an agent of weight `w` does to the field what `w` agents in its
@@ -74,14 +90,8 @@ impl<T: Real> ClosedLoop<T> {
         weights: Option<&[f64]>,
         chunk: usize,
     ) -> ClosedLoop<T> {
-        let steps = config.time.steps;
-        let terms = objective::active(config).map(|term| LossTerm {
-            name: term.name,
-            weight: term.weight(config),
-            over_time: term.time_weights(steps),
-        });
         let trace = closed_loop::trace(config, dynamics, true, weights);
-        ClosedLoop::build(config, &trace, chunk, terms.collect())
+        ClosedLoop::build(config, &trace, chunk, loss_terms(config))
     }
 
     /// The loop without its loss: to see what a policy does, at a cost that grows with the agents and not with their pairs.

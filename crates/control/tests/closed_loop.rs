@@ -64,6 +64,27 @@ fn strategies_and_threads_do_not_change_a_bit() {
 }
 
 #[test]
+fn training_leaves_out_derivatives_of_inputs_and_nothing_else() {
+    for task in TASKS {
+        for sets in [&[][..], &DISTURBED] {
+            let config = config(task, sets);
+            let (cases, params) = (cases(&config, 3), single(&params(&config)));
+            let gradient = |closed_loop: ClosedLoop<f32>| {
+                let batch = closed_loop.batch(&cases, &[0, 1, 2], NOISE);
+                closed_loop.gradient(&params, &batch, &Threads::new(1), Strategy::Recompute)
+            };
+            let all = gradient(ClosedLoop::new(&config, 2));
+            let trained = gradient(ClosedLoop::for_training(&config, 2));
+            assert_eq!(all.loss.to_bits(), trained.loss.to_bits(), "{task}");
+            assert!(all.params == trained.params, "{task}: parameters");
+            assert!(all.states == trained.states, "{task}: states");
+            assert!(all.fixed.iter().flatten().any(|g| *g != 0.0), "{task}: fixed inputs");
+            assert!(trained.fixed.iter().flatten().all(|g| *g == 0.0), "{task}: fixed inputs in training");
+        }
+    }
+}
+
+#[test]
 fn agents_without_strength_or_without_life_change_nothing() {
     for task in TASKS {
         let free_config = config(task, &[]);

@@ -64,7 +64,7 @@ pub fn bench<T: Real>(config: &Config, threads: usize, repeat: usize) -> Bench {
     let params = initial_params(config, &mut stream(0, Purpose::Parameters, 0));
     let typed: Vec<T> = params.iter().map(|&p| T::of(p)).collect();
 
-    let closed_loop = ClosedLoop::<T>::new(config, chunk(config));
+    let closed_loop = ClosedLoop::<T>::for_training(config, chunk(config));
     let all: Vec<usize> = (0..cases.count).collect();
     let mut batch = closed_loop.batch(&cases, &all, Disturbance::training(0, 0, cases.count));
     let strategy = strategy(&closed_loop, threads);

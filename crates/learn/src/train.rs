@@ -114,7 +114,7 @@ impl Trainer {
         let Checkpoint { config, params, adam } = checkpoint;
         let swarm = |agents: usize| {
             let config = Config { agents, ..config.clone() };
-            let closed_loop = ClosedLoop::new(&config, chunk(&config));
+            let closed_loop = ClosedLoop::for_training(&config, chunk(&config));
             let strategy = strategy(&closed_loop, threads);
             Swarm { closed_loop, strategy }
         };

@@ -198,6 +198,16 @@ dispatched! {
             }};
         }
         let mut l = 0;
+        // a head of one or two outputs: longer strips, whose sums do not wait for each other
+        while outputs <= 2 && lanes - l >= 4 * V::LANES {
+            if V::TILE == 8 && lanes - l >= 8 * V::LANES {
+                strip!(8, false, l, V::LANES);
+                l += 8 * V::LANES;
+            } else {
+                strip!(4, false, l, V::LANES);
+                l += 4 * V::LANES;
+            }
+        }
         while l < lanes {
             // strips of three vectors, but 4 = 2 + 2: a strip of one cannot hide the latency of its sums
             let vectors = (lanes - l).div_ceil(V::LANES);

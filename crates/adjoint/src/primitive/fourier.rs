@@ -76,8 +76,8 @@ impl<T: Real> Transform<T> {
 
 impl<T: Real> Kernel<T> for Transform<T> {
     fn scratch(&self) -> usize {
-        // two complex sequences of the widest vector
-        2 * 2 * self.plan.length * 16
+        // three complex sequences of the widest vector
+        3 * 2 * self.plan.length * 16
     }
     fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut [T]) {
         let run = if self.inverse { synthesis } else { analysis };
@@ -178,33 +178,54 @@ impl<V: Vector> Complex<V> {
     }
 }
 
+/// The four sums of a pass of radix 4, from numbers `stride` apart, before they are turned into place.
+#[inline(always)]
+fn quarters<V: Vector>(x: &[V::Real], from: usize, stride: usize) -> [Complex<V>; 4] {
+    let (a, b) = (Complex::<V>::load(x, from), Complex::<V>::load(x, from + stride));
+    let (c, d) = (Complex::<V>::load(x, from + 2 * stride), Complex::<V>::load(x, from + 3 * stride));
+    let (ac, bd) = (a.add(c), b.add(d));
+    let (a_c, b_d) = (a.sub(c), b.sub(d).turned());
+    [ac.add(bd), a_c.add(b_d), ac.sub(bd), a_c.sub(b_d)]
+}
+
 /// One Stockham pass of radix r: `n` is what is left to transform, `s` what is done.
 #[inline(always)]
 fn pass<V: Vector>(plan: &Plan<V::Real>, r: usize, n: usize, s: usize, x: &[V::Real], y: &mut [V::Real]) {
     let m = n / r;
     // w_n^p = root[p * (length / n)], and length / n = s
-    for p in 0..m {
-        for q in 0..s {
-            match r {
-                2 => {
+    match r {
+        2 => {
+            for p in 0..m {
+                for q in 0..s {
                     let (a, b) = (Complex::<V>::load(x, q + s * p), Complex::<V>::load(x, q + s * (p + m)));
                     a.add(b).store(y, q + s * 2 * p);
                     a.sub(b).times(plan.roots[p * s]).store(y, q + s * (2 * p + 1));
                 }
-                4 => {
-                    let from = q + s * p;
-                    let (a, b) = (Complex::<V>::load(x, from), Complex::<V>::load(x, from + s * m));
-                    let (c, d) =
-                        (Complex::<V>::load(x, from + 2 * s * m), Complex::<V>::load(x, from + 3 * s * m));
-                    let (ac, bd) = (a.add(c), b.add(d));
-                    let (a_c, b_d) = (a.sub(c), b.sub(d).turned());
-                    let to = q + s * 4 * p;
-                    ac.add(bd).store(y, to);
-                    a_c.add(b_d).times(plan.roots[p * s]).store(y, to + s);
-                    ac.sub(bd).times(plan.roots[2 * p * s]).store(y, to + 2 * s);
-                    a_c.sub(b_d).times(plan.roots[3 * p * s]).store(y, to + 3 * s);
+            }
+        }
+        4 => {
+            // nothing to turn where p = 0: a quarter of the second and all of the last pass of 64
+            for q in 0..s {
+                let sums = quarters::<V>(x, q, s * m);
+                for k in 0..4 {
+                    sums[k].store(y, q + k * s);
                 }
-                _ => {
+            }
+            for p in 1..m {
+                let turns = [plan.roots[p * s], plan.roots[2 * p * s], plan.roots[3 * p * s]];
+                for q in 0..s {
+                    let sums = quarters::<V>(x, q + s * p, s * m);
+                    let to = q + s * 4 * p;
+                    sums[0].store(y, to);
+                    for k in 1..4 {
+                        sums[k].times(turns[k - 1]).store(y, to + k * s);
+                    }
+                }
+            }
+        }
+        _ => {
+            for p in 0..m {
+                for q in 0..s {
                     for j in 0..r {
                         let mut sum = Complex::<V>::load(x, q + s * p);
                         for k in 1..r {
@@ -219,99 +240,112 @@ fn pass<V: Vector>(plan: &Plan<V::Real>, r: usize, n: usize, s: usize, x: &[V::R
     }
 }
 
-/// The complex transform of the sequence in `a`; returns whether the result is in `b`.
+/// The complex transform of the sequence x, with room for two more.
 #[inline(always)]
-fn transform<V: Vector>(plan: &Plan<V::Real>, a: &mut [V::Real], b: &mut [V::Real]) -> bool {
-    let (mut n, mut s, mut in_b) = (plan.length, 1, false);
-    for &r in &plan.radices {
-        if in_b {
-            pass::<V>(plan, r, n, s, b, a)
-        } else {
-            pass::<V>(plan, r, n, s, a, b)
-        }
+fn transform<'s, V: Vector>(
+    plan: &Plan<V::Real>,
+    x: &'s [V::Real],
+    [mut a, mut b]: [&'s mut [V::Real]; 2],
+) -> &'s [V::Real] {
+    let (mut n, mut s) = (plan.length, 1);
+    for (i, &r) in plan.radices.iter().enumerate() {
+        pass::<V>(plan, r, n, s, if i == 0 { x } else { a }, b);
+        std::mem::swap(&mut a, &mut b);
         n /= r;
         s *= r;
-        in_b = !in_b;
     }
-    in_b
+    if plan.radices.is_empty() { x } else { a }
+}
+
+/// Room for three complex sequences.
+#[inline(always)]
+fn rooms<V: Vector>(length: usize, scratch: &mut [V::Real]) -> [&mut [V::Real]; 3] {
+    let (a, rest) = scratch.split_at_mut(2 * length * V::LANES);
+    let (b, c) = rest.split_at_mut(2 * length * V::LANES);
+    [a, b, c]
 }
 
 dispatched! {
     /// `y (+)= weight_k X_k`.
     fn analysis(plan: &Plan<T>, weights: &[T], lanes: usize, x: &[T], accumulate: bool, y: &mut [T], scratch: &mut [T]) {
-        let (a, b) = scratch.split_at_mut(2 * plan.length * V::LANES);
         let (even, h) = (plan.n.is_multiple_of(2), plan.length);
-        let half = T::of(0.5);
         sweep!(V, lanes, |l, count| {
-            for j in 0..h {
+            let [start, a, b] = rooms::<V>(h, scratch);
+            // rows of one vector already are the complex sequence
+            let in_place = even && lanes == V::LANES;
+            for j in 0..if in_place { 0 } else { h } {
                 let row = if even { 2 * j } else { j };
                 let im = if even { V::get(x, (row + 1) * lanes + l, count) } else { V::zero() };
-                Complex(V::get(x, row * lanes + l, count), im).store(a, j);
+                Complex(V::get(x, row * lanes + l, count), im).store(start, j);
             }
-            let z = if transform::<V>(plan, a, b) { &b[..] } else { &a[..] };
-            for k in 0..plan.n / 2 + 1 {
-                let value = if even {
-                    let (zk, zc) = (Complex::<V>::load(z, if k == h { 0 } else { k }), Complex::<V>::load(z, if k == 0 { 0 } else { h - k }).conjugate());
-                    zk.add(zc).add(zk.sub(zc).times(plan.split[k]).turned()).scaled(half)
-                } else {
-                    Complex::<V>::load(z, k)
+            let z = transform::<V>(plan, if in_place { x } else { start }, [a, b]);
+            macro_rules! put {
+                ($k:expr, $value:expr, $factor:expr) => {{
+                    let value = $value.scaled(T::of($factor) * weights[$k]);
+                    value.0.put_or_add(accumulate, y, 2 * $k * lanes + l, count);
+                    value.1.put_or_add(accumulate, y, (2 * $k + 1) * lanes + l, count);
+                }};
+            }
+            if !even {
+                // the mean has no imaginary part: an exact zero, whatever the rounding
+                put!(0, Complex(Complex::<V>::load(z, 0).0, V::zero()), 1.0);
+                for k in 1..plan.n / 2 + 1 {
+                    put!(k, Complex::<V>::load(z, k), 1.0);
                 }
-                .scaled(weights[k]);
-                value.0.put_or_add(accumulate, y, 2 * k * lanes + l, count);
-                // self-conjugate modes have no imaginary part: an exact zero, whatever the rounding
-                let imaginary = if k == 0 || 2 * k == plan.n { V::zero() } else { value.1 };
-                imaginary.put_or_add(accumulate, y, (2 * k + 1) * lanes + l, count);
+            } else {
+                let Complex(re, im) = Complex::<V>::load(z, 0);
+                put!(0, Complex(re.add(im), V::zero()), 1.0);
+                put!(h, Complex(re.sub(im), V::zero()), 1.0);
+                // X_k = (even + odd) / 2 and X_{h-k} = conj(even - odd) / 2
+                for k in 1..h / 2 + 1 {
+                    let (zk, zc) = (Complex::<V>::load(z, k), Complex::<V>::load(z, h - k).conjugate());
+                    let (even, odd) = (zk.add(zc), zk.sub(zc).times(plan.split[k]).turned());
+                    put!(k, even.add(odd), 0.5);
+                    if 2 * k < h {
+                        put!(h - k, even.sub(odd).conjugate(), 0.5);
+                    }
+                }
             }
         });
     }
 }
 
-/// Mode k of the coefficients in x, weighted; self-conjugate modes have no imaginary part.
-#[inline(always)]
-fn weighted_mode<V: Vector>(
-    plan: &Plan<V::Real>,
-    weights: &[V::Real],
-    x: &[V::Real],
-    k: usize,
-    lanes: usize,
-    l: usize,
-    count: usize,
-) -> Complex<V> {
-    let real_only = k == 0 || 2 * k == plan.n;
-    let im = if real_only { V::zero() } else { V::get(x, (2 * k + 1) * lanes + l, count) };
-    Complex(V::get(x, 2 * k * lanes + l, count), im).scaled(weights[k])
-}
-
 dispatched! {
     /// `y (+)= sum_k weight_k X_k e^{2 pi i j k / n} / n`, the conjugate modes included.
     fn synthesis(plan: &Plan<T>, weights: &[T], lanes: usize, x: &[T], accumulate: bool, y: &mut [T], scratch: &mut [T]) {
-        let (a, b) = scratch.split_at_mut(2 * plan.length * V::LANES);
         let (even, h) = (plan.n.is_multiple_of(2), plan.length);
         let scale = T::of(1.0 / plan.n as f64);
         sweep!(V, lanes, |l, count| {
+            let [start, a, b] = rooms::<V>(h, scratch);
             // a macro, because a closure that is not inlined loses the instruction set
             macro_rules! mode {
-                ($k:expr) => {
-                    weighted_mode::<V>(plan, weights, x, $k, lanes, l, count)
-                };
+                ($k:expr) => {{
+                    // self-conjugate modes have no imaginary part
+                    let real_only = $k == 0 || 2 * $k == plan.n;
+                    let im = if real_only { V::zero() } else { V::get(x, (2 * $k + 1) * lanes + l, count) };
+                    Complex(V::get(x, 2 * $k * lanes + l, count), im).scaled(scale * weights[$k])
+                }};
             }
             // the inverse transform is the forward one between conjugations
-            for k in 0..h {
-                let z = if even {
+            if even {
+                for k in 0..h / 2 + 1 {
                     let (xk, xc) = (mode!(k), mode!(h - k).conjugate());
                     let [re, im] = plan.split[k];
-                    let odd = xk.sub(xc).times([re, -im]);
-                    Complex(xk.0.add(xc.0).sub(odd.1), xk.1.add(xc.1).add(odd.0))
-                } else if 2 * k < plan.n {
-                    mode!(k)
-                } else {
-                    mode!(plan.n - k).conjugate()
-                };
-                z.conjugate().store(a, k);
+                    let (sum, odd) = (xk.add(xc), xk.sub(xc).times([re, -im]));
+                    Complex(sum.0.sub(odd.1), sum.1.add(odd.0).neg()).store(start, k);
+                    if k > 0 && 2 * k < h {
+                        Complex(sum.0.add(odd.1), sum.1.sub(odd.0)).store(start, h - k);
+                    }
+                }
+            } else {
+                for k in 0..h {
+                    let z = if 2 * k < plan.n { mode!(k).conjugate() } else { mode!(plan.n - k) };
+                    z.store(start, k);
+                }
             }
-            let z = if transform::<V>(plan, a, b) { &b[..] } else { &a[..] };
+            let z = transform::<V>(plan, start, [a, b]);
             for j in 0..h {
-                let value = Complex::<V>::load(z, j).conjugate().scaled(scale);
+                let value = Complex::<V>::load(z, j).conjugate();
                 if even {
                     value.0.put_or_add(accumulate, y, 2 * j * lanes + l, count);
                     value.1.put_or_add(accumulate, y, (2 * j + 1) * lanes + l, count);

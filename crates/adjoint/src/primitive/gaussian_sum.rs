@@ -19,6 +19,8 @@ use std::f64::consts::LOG2_E;
 /// Longest block, in points and in sigma.
 const POINTS: usize = 8;
 const WIDTHS: f64 = 2.0;
+/// Adjoints are multiplied by this for the time of a sum: what is small times a small bump would be a denormal number, which is slow.
+const LIFT: f64 = (1u64 << 60) as f64;
 
 pub(crate) struct GaussianSum {
     pub bump: Bump,
@@ -61,6 +63,8 @@ struct Bumps<T> {
     points: Vec<T>,
     /// `height exp(-j² h² / (2 sigma²))` for the points of a block.
     table: Vec<T>,
+    /// The same times [`LIFT`].
+    lifted: Vec<T>,
     /// `-log2(e) / (2 sigma²)` and `-log2(e) h / sigma²`: exponentials are powers of two.
     square: T,
     slope: T,
@@ -75,10 +79,11 @@ struct Bumps<T> {
 impl<T: Real> Bumps<T> {
     fn new(bump: &Bump, io: &Io) -> Bumps<T> {
         let (h, inverse_variance) = (spacing(bump), 1.0 / (bump.sigma * bump.sigma));
-        let factor = |j: usize| T::of(bump.height * (-0.5 * inverse_variance * (j as f64 * h).powi(2)).exp());
+        let factor = |j: usize| bump.height * (-0.5 * inverse_variance * (j as f64 * h).powi(2)).exp();
         Bumps {
             points: bump.points.iter().map(|&x| T::of(x)).collect(),
-            table: (0..block(bump)).map(factor).collect(),
+            table: (0..block(bump)).map(|j| T::of(factor(j))).collect(),
+            lifted: (0..block(bump)).map(|j| T::of(LIFT * factor(j))).collect(),
             square: T::of(-0.5 * LOG2_E * inverse_variance),
             slope: T::of(-LOG2_E * h * inverse_variance),
             inverse_variance: T::of(inverse_variance),
@@ -104,8 +109,11 @@ impl<T: Real> Kernel<T> for Bumps<T> {
 /// The bump at distance `d` without its height, and its ratio from one point of a block to the next before the table.
 #[inline(always)]
 fn start<V: Vector>(k: &Bumps<V::Real>, d: V) -> (V, V) {
-    // a bump too small to matter is 0 for the whole block: its powers would run into denormal numbers, which are slow
-    let lowest = V::of((<V::Real as simd::sealed::Lanes>::EXP_FLOOR + 14.0) * LOG2_E);
+    // a bump too small to matter is 0 for the whole block: its powers would run into denormal numbers, which are slow. Where it
+    // rises along the block it has to be there from e^-50 on, where it falls it need not go on below e^-32
+    let floor = <V::Real as simd::sealed::Lanes>::EXP_FLOOR;
+    let [rising, falling] = [14.0, 32.0].map(|above| V::of((floor + above) * LOG2_E));
+    let lowest = V::select_lt(V::zero(), d, falling, rising);
     let exponent = d.mul(d).mul(V::splat(k.square));
     let value = V::select_lt(exponent, lowest, V::zero(), simd::exp2_negative(exponent));
     if k.table.len() == 1 {
@@ -185,7 +193,7 @@ fn reverse_strip<V: Vector, const C: usize>(
             (power[c], ratio[c]) = start(k, distance(k, block[0], position[c]));
         }
         for (j, &x) in block.iter().enumerate() {
-            let d = V::get(dy, (row + j) * k.samples + s, n).mul(V::splat(k.table[j]));
+            let d = V::get(dy, (row + j) * k.samples + s, n).mul(V::splat(k.lifted[j]));
             for c in 0..C {
                 let part = power[c].mul(d);
                 sum[c] = sum[c].add(part);
@@ -198,10 +206,10 @@ fn reverse_strip<V: Vector, const C: usize>(
     for c in 0..C {
         let at = (col + c) * k.samples + s;
         if dw.wanted() {
-            sum[c].put_or_add(dw.accumulate, &mut dw.data, at, n);
+            sum[c].mul(V::of(1.0 / LIFT)).put_or_add(dw.accumulate, &mut dw.data, at, n);
         }
         if dxi.wanted() {
-            let slope = V::get(w, at, n).mul(V::splat(k.inverse_variance));
+            let slope = V::get(w, at, n).mul(V::splat(k.inverse_variance)).mul(V::of(1.0 / LIFT));
             moment[c].mul(slope).put_or_add(dxi.accumulate, &mut dxi.data, at, n);
         }
     }

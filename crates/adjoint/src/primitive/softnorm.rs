@@ -39,7 +39,7 @@ impl<T: Real> Kernel<T> for Columns {
 }
 
 /// `C` vectors of lanes from `l` on (the only one of `count` lanes if C is 1). Sums over the rows are chains of dependent additions:
-/// several columns of them at once hide their latency.
+/// several columns of them at once hide their latency, and long runs of every row come faster from the second-level cache than short ones.
 #[inline(always)]
 fn forward_strip<V: Vector, const C: usize>(
     rows: usize,
@@ -107,30 +107,37 @@ fn reverse_strip<V: Vector, const C: usize>(
     }
 }
 
+/// All lanes in strips: eight vectors wide where there are registers for them, then four, then one.
+macro_rules! strips {
+    ($strip:ident($($arg:expr),*), $V:ident, $rows:expr, $lanes:expr) => {{
+        let mut l = 0;
+        macro_rules! wide {
+            ($width:literal) => {
+                while l + $width * $V::LANES <= $lanes {
+                    $strip::<$V, $width>($rows, $lanes, (l, $V::LANES), $($arg),*);
+                    l += $width * $V::LANES;
+                }
+            };
+        }
+        if $V::TILE == 8 {
+            wide!(8);
+        }
+        wide!(4);
+        while l < $lanes {
+            $strip::<$V, 1>($rows, $lanes, (l, $V::LANES.min($lanes - l)), $($arg),*);
+            l += $V::LANES;
+        }
+    }};
+}
+
 dispatched! {
     fn forward(rows: usize, lanes: usize, x: &[T], y: &mut [T]) {
-        let mut l = 0;
-        while l + 4 * V::LANES <= lanes {
-            forward_strip::<V, 4>(rows, lanes, (l, V::LANES), x, y);
-            l += 4 * V::LANES;
-        }
-        while l < lanes {
-            forward_strip::<V, 1>(rows, lanes, (l, V::LANES.min(lanes - l)), x, y);
-            l += V::LANES;
-        }
+        strips!(forward_strip(x, y), V, rows, lanes);
     }
 }
 
 dispatched! {
     fn reverse(rows: usize, lanes: usize, x: &[T], y: &[T], ds: &mut [T], accumulate: bool, to: &mut [T]) {
-        let mut l = 0;
-        while l + 4 * V::LANES <= lanes {
-            reverse_strip::<V, 4>(rows, lanes, (l, V::LANES), x, y, ds, accumulate, to);
-            l += 4 * V::LANES;
-        }
-        while l < lanes {
-            reverse_strip::<V, 1>(rows, lanes, (l, V::LANES.min(lanes - l)), x, y, ds, accumulate, to);
-            l += V::LANES;
-        }
+        strips!(reverse_strip(x, y, ds, accumulate, to), V, rows, lanes);
     }
 }

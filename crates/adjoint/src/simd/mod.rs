@@ -62,6 +62,8 @@ pub(crate) mod sealed {
         const RATIONAL_TANH: bool;
         /// Below this, exp is taken as 0: results stay far from denormal numbers, which are slow.
         const EXP_FLOOR: f64;
+        /// Where numbers fade step by step, those below this are taken as 0, for the same reason.
+        const NEGLIGIBLE: f64;
         type Portable: Vector<Real = Self>;
         #[cfg(target_arch = "x86_64")]
         type Avx2: Vector<Real = Self>;
@@ -72,7 +74,7 @@ pub(crate) mod sealed {
 }
 
 macro_rules! real {
-    ($t:ident, $kernel:ident, $exp:literal, $exp2:literal, $sin:literal, $tanh:literal, $rational:literal, $floor:literal, $avx2:ident, $avx512:ident) => {
+    ($t:ident, $kernel:ident, $exp:literal, $exp2:literal, $sin:literal, $tanh:literal, $rational:literal, $floor:literal, $negligible:literal, $avx2:ident, $avx512:ident) => {
         impl Real for $t {
             const NAME: &'static str = stringify!($t);
             fn of(x: f64) -> Self {
@@ -92,6 +94,7 @@ macro_rules! real {
             const TANH_LIMIT: f64 = $tanh;
             const RATIONAL_TANH: bool = $rational;
             const EXP_FLOOR: f64 = $floor;
+            const NEGLIGIBLE: f64 = $negligible;
             type Portable = portable::Array<$t>;
             #[cfg(target_arch = "x86_64")]
             type Avx2 = x86::$avx2;
@@ -103,8 +106,8 @@ macro_rules! real {
         }
     };
 }
-real!(f32, kernel_f32, 7, 6, 13, 8.3, true, -64.0, F32x8, F32x16);
-real!(f64, kernel_f64, 13, 13, 21, 19.1, false, -700.0, F64x4, F64x8);
+real!(f32, kernel_f32, 7, 6, 13, 8.3, true, -64.0, 1e-30, F32x8, F32x16);
+real!(f64, kernel_f64, 13, 13, 21, 19.1, false, -700.0, 1e-290, F64x4, F64x8);
 
 /// The instruction set kernels run with. Only [`Isa::available`] makes one, so holding it proves the CPU has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -187,7 +187,7 @@ fn check(case: &Case, isa: Isa, chunk: usize, in_step: bool) {
 pub fn check_reverse_rules(cases: &[Case]) {
     for case in cases {
         for isa in Isa::available() {
-            for (chunk, in_step) in [(1, true), (2, false), (16, true)] {
+            for (chunk, in_step) in [(1, true), (2, false), (8, true), (16, true)] {
                 check(case, isa, chunk, in_step);
             }
         }
