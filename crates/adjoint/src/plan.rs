@@ -61,6 +61,8 @@ pub(crate) struct Plan {
     pub stored: Vec<usize>,
     /// States whose next value is computed in the step, with its slot: the reverse finds it in the history.
     pub kept: Vec<(usize, usize)>,
+    /// That slot per state, where no other state has the same one: buffers can change hands instead of being copied.
+    pub handed_on: Vec<Option<usize>>,
     pub constants: Vec<(usize, Vec<f64>)>,
     pub params: Vec<Placed>,
     pub fixed: Vec<Placed>,
@@ -242,6 +244,9 @@ impl Plan {
         }
         setup.reverse();
         step.reverse();
+        let alone = |slot: &usize| kept.iter().filter(|(_, other)| other == slot).count() == 1;
+        let slot_of = |state: usize| kept.iter().find(|(other, _)| *other == state).map(|&(_, slot)| slot);
+        let handed_on = (0..trace.states.len()).map(|state| slot_of(state).filter(alone)).collect();
 
         let mut plan = Plan {
             setup,
@@ -251,6 +256,7 @@ impl Plan {
             persistent_adjoints,
             stored,
             kept,
+            handed_on,
             constants: Vec::new(),
             params: Vec::new(),
             fixed: Vec::new(),
@@ -377,9 +383,9 @@ fn place_values(trace: &Trace, facts: &Facts, samples: usize) -> Values {
     Values { value_of, stored, kept, value_len: slots, recompute, beside_stored }
 }
 
-/// Arithmetic per number from which reading it back from memory is cheaper than computing it again: a dense layer with many inputs,
-/// or several smaller ones that nothing else needs.
-const EXPENSIVE: f64 = 100.0;
+/// Work per number from which reading it back from memory is cheaper than computing it again: a dense layer with many inputs, several
+/// smaller ones that nothing else needs, a window.
+const EXPENSIVE: f64 = 80.0;
 
 /// What it takes to read a number in cache, in operations on numbers in registers.
 const READING: f64 = 4.0;
@@ -399,7 +405,7 @@ fn recompute_cost(
         let before: f64 = inputs.iter().filter(|i| !there(i.0)).map(|i| cost[i.0]).sum();
         let read: usize =
             io.inputs.iter().filter(|shape| !shape.shared).map(|shape| shape.len(samples)).sum();
-        cost[id] = primitive.flops(&io) + READING * read as f64 + before;
+        cost[id] = primitive.work(&io) + READING * read as f64 + before;
     }
     cost
 }

@@ -338,28 +338,27 @@ impl<T: Real> Program<T> {
         worker.reserve(plan, run.steps, strategy);
         self.begin(worker, run, members);
         for t in 0..run.steps {
-            worker.remember(plan, t);
             self.load_sequences(worker, run, members, t);
-            worker.essential_step(plan, kernels, stored.then_some(t));
+            worker.essential_step(plan, kernels);
             self.add_terms(worker, run, t, &mut terms);
-            worker.carry_on(plan);
+            worker.remember_and_carry_on(plan, t);
             if stored {
                 worker.exchange_stored(plan, t);
             }
         }
-        worker.remember(plan, run.steps);
+        worker.remember_last(plan, run.steps);
         let room = |shape: &Shape, steps: usize| vec![T::default(); members.real * steps * shape.size()];
         let mut sequences: Vec<_> = self.sequences.iter().map(|shape| room(shape, run.steps)).collect();
         let share = 1.0 / run.samples as f64;
         worker.begin_reverse(plan);
         for t in (0..run.steps).rev() {
-            worker.recall(plan, t);
+            worker.exchange_states(plan, t);
             self.load_sequences(worker, run, members, t);
             if stored {
                 worker.exchange_stored(plan, t);
             }
             worker.step_for_reverse(plan, kernels, strategy);
-            worker.reverse_step(plan, kernels, t.checked_sub(1).filter(|_| stored), |term, sample| {
+            worker.reverse_step(plan, kernels, |term, sample| {
                 T::of(if sample < members.real { share * run.weights[term][t] } else { 0.0 })
             });
             if let Some(limit) = run.carry_limit {
@@ -368,6 +367,7 @@ impl<T: Real> Program<T> {
             if stored {
                 worker.exchange_stored(plan, t);
             }
+            worker.exchange_states(plan, t);
             for (to, placed) in sequences.iter_mut().zip(&plan.sequences) {
                 if let Some(slot) = placed.adjoint {
                     members.unpack(&worker.adjoints[slot], to, t, run.steps);

@@ -92,22 +92,11 @@ impl<T: Real> Worker<T> {
         }
     }
 
-    /// The same without what only records depend on; the room for stored values that comes next, that of the step `ahead`, is brought
-    /// near meanwhile.
-    pub fn essential_step(&mut self, plan: &Plan, kernels: &Kernels<T>, ahead: Option<usize>) {
-        for (k, (op, kernel)) in
-            plan.step.iter().zip(&kernels.step).enumerate().filter(|(_, (op, _))| op.essential)
-        {
+    /// The same without what only records depend on.
+    pub fn essential_step(&mut self, plan: &Plan, kernels: &Kernels<T>) {
+        for (op, kernel) in plan.step.iter().zip(&kernels.step).filter(|(op, _)| op.essential) {
             self.forward_op(op, kernel.as_ref(), kernels.isa);
-            self.fetch_stored(ahead, k, plan.step.len());
         }
-    }
-
-    /// Brings part `k` of `parts` of the stored values of a step near, while the arithmetic units are busy with another: the
-    /// values of all steps together are far larger than a cache.
-    fn fetch_stored(&self, step: Option<usize>, k: usize, parts: usize) {
-        let Some(stored) = step.and_then(|t| self.store.get(t)) else { return };
-        stored.iter().for_each(|buffer| buffer.fetch(k, parts));
     }
 
     /// Computes again what the reverse of a step looks at, and nothing else of it.
@@ -133,20 +122,47 @@ impl<T: Real> Worker<T> {
         self.values[op.output] = y;
     }
 
-    /// Remembers the states at the start of step `t`.
-    pub fn remember(&mut self, plan: &Plan, t: usize) {
-        for (to, state) in self.history[t].iter_mut().zip(&plan.states) {
+    /// Puts the states at the start of step `t` into the history and the next ones into their place.
+    pub fn remember_and_carry_on(&mut self, plan: &Plan, t: usize) {
+        let copied = || plan.states.iter().enumerate().filter(|(i, _)| plan.handed_on[*i].is_none());
+        // a next state may itself be a state (a delayed copy), so those are read before any buffer changes hands; the carried
+        // adjoints are free as a meeting place outside the reverse sweep
+        for (i, state) in copied() {
+            self.history[t][i].copy_from_slice(&self.values[state.value]);
+            self.carry[i].copy_from_slice(&self.values[plan.next[i].0]);
+        }
+        for (i, next) in plan.handed_on.iter().enumerate() {
+            if let Some(next) = *next {
+                let state = plan.states[i].value;
+                std::mem::swap(&mut self.history[t][i], &mut self.values[state]);
+                self.values.swap(state, next);
+            }
+        }
+        for (i, state) in copied() {
+            self.values[state.value].copy_from_slice(&self.carry[i]);
+        }
+    }
+
+    /// Remembers the states after the last step.
+    pub fn remember_last(&mut self, plan: &Plan, steps: usize) {
+        for (to, state) in self.history[steps].iter_mut().zip(&plan.states) {
             to.copy_from_slice(&self.values[state.value]);
         }
     }
 
-    /// Puts the states at the start of step `t` back, and those at its end where the step computes them.
-    pub fn recall(&mut self, plan: &Plan, t: usize) {
-        for (from, state) in self.history[t].iter().zip(&plan.states) {
-            self.values[state.value].copy_from_slice(from);
+    /// Brings the states at the start of step `t` from the history into their slots, and those at its end where the step computes
+    /// them; after the reverse of the step the same brings them back.
+    pub fn exchange_states(&mut self, plan: &Plan, t: usize) {
+        for (i, state) in plan.states.iter().enumerate() {
+            if let Some(next) = plan.handed_on[i] {
+                std::mem::swap(&mut self.history[t][i], &mut self.values[state.value]);
+                std::mem::swap(&mut self.history[t + 1][i], &mut self.values[next]);
+            } else {
+                self.values[state.value].copy_from_slice(&self.history[t][i]);
+            }
         }
-        for &(state, slot) in &plan.kept {
-            self.values[slot].copy_from_slice(&self.history[t + 1][state]);
+        for &(i, slot) in plan.kept.iter().filter(|(i, _)| plan.handed_on[*i].is_none()) {
+            self.values[slot].copy_from_slice(&self.history[t + 1][i]);
         }
     }
 
@@ -182,15 +198,8 @@ impl<T: Real> Worker<T> {
         }
     }
 
-    /// Reverses the step whose values are in the slots. `term_seed(term, sample)` is dL/d(term); the stored values of the step `ahead`
-    /// are brought near meanwhile.
-    pub fn reverse_step(
-        &mut self,
-        plan: &Plan,
-        kernels: &Kernels<T>,
-        ahead: Option<usize>,
-        term_seed: impl Fn(usize, usize) -> T,
-    ) {
+    /// Reverses the step whose values are in the slots. `term_seed(term, sample)` is dL/d(term).
+    pub fn reverse_step(&mut self, plan: &Plan, kernels: &Kernels<T>, term_seed: impl Fn(usize, usize) -> T) {
         for (carry, (_, seed)) in self.carry.iter().zip(&plan.next) {
             let to = &mut self.adjoints[seed.slot];
             if seed.accumulate {
@@ -205,9 +214,8 @@ impl<T: Real> Worker<T> {
                 *to = if seed.accumulate { *to + value } else { value };
             }
         }
-        for (k, (op, kernel)) in plan.step.iter().zip(&kernels.step).enumerate().rev() {
+        for (op, kernel) in plan.step.iter().zip(&kernels.step).rev() {
             self.reverse_op(op, kernel.as_ref(), kernels.isa);
-            self.fetch_stored(ahead, k, plan.step.len());
         }
         for (carry, state) in self.carry.iter_mut().zip(&plan.states) {
             match state.adjoint {
