@@ -237,7 +237,7 @@ pub struct Reproduce {
     /// With table or methods: compare these methods (cinoc, dpc, ppo, td3, mappo, matd3, separated by commas), or all.
     #[arg(long, value_delimiter = ',', value_name = "METHOD,...|all")]
     pub methods: Option<Vec<String>>,
-    /// Compare methods on these tasks only.
+    /// With methods or cardinality: these tasks only; cardinality keeps what its results file says about the others.
     #[arg(long, value_delimiter = ',', value_name = "TASK,...")]
     pub tasks: Option<Vec<String>>,
     /// Folder for results [default: results, or runs/quick/results].

@@ -12,6 +12,8 @@ use learn::files::write_atomically;
 use std::path::{Path, PathBuf};
 
 const PAGE: &str = "docs/results.md";
+/// Experiments whose tasks can be chosen.
+const BY_TASK: [&str; 2] = ["methods", "cardinality"];
 
 pub fn run(request: &Reproduce) -> Result<(), Failure> {
     match request.name.as_deref() {
@@ -46,10 +48,24 @@ fn reproduce(request: &Reproduce, chosen: Vec<&Experiment>) -> Result<(), Failur
     let mut workshop = Workshop::new(size, threads, request.seeds, folder, PathBuf::from("policies"), &bar);
     workshop.methods = known(&request.methods, "--methods", methods().iter().map(|method| method.name))?;
     workshop.tasks = known(&request.tasks, "--tasks", tasks().iter().map(|task| task.name))?;
+    if let (Some(_), Some(name)) =
+        (&workshop.tasks, chosen.iter().map(|known| known.name).find(|name| !BY_TASK.contains(name)))
+    {
+        return Err(Failure::Request(format!(
+            "--tasks does not go with {name}, only with {}",
+            BY_TASK.join(" and ")
+        )));
+    }
     for experiment in chosen {
         let results = experiment.run(&workshop);
         bar.clear();
-        let results = results?;
+        let mut results = results?;
+        let earlier = out.join(format!("{}.json", results.name));
+        if let Some(tasks) =
+            workshop.tasks.as_ref().filter(|_| results.name == "cardinality" && earlier.exists())
+        {
+            results = results.beside(Results::read(&earlier).map_err(LabError::from)?, tasks);
+        }
         results.write(&out).map_err(LabError::from)?;
         if request.json { print_json(&results)? } else { show(&results, &out) }
     }

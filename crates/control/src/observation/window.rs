@@ -1,7 +1,9 @@
 //! 1D: a window of the error and of its gradient, W points of the reference lattice around the agent's cell, each channel resampled to
 //! P points.
 //!
-//! The resampling is a constant matrix, which the policy multiplies into its first layer once per rollout.
+//! The resampling is a constant matrix, which the policy multiplies into its first layer once per rollout. So are the differences on a
+//! periodic lattice, where they are the same everywhere: W + 2 points of the error then hold both channels. On an interval they are
+//! one-sided at the ends, and the gradient is a field of its own.
 
 use super::{gradient, restriction, sampling};
 use crate::config::Config;
@@ -12,7 +14,8 @@ pub struct Windows {
     lattice: Lattice,
     /// From the grid to the lattice.
     restriction: Option<Sparse>,
-    gradient: Sparse,
+    /// Of the error on the lattice, where windows of it are cut.
+    gradient: Option<Sparse>,
     resampling: Sparse,
 }
 
@@ -24,35 +27,57 @@ impl Windows {
     pub fn new(config: &Config) -> Windows {
         let (axis, observe) = (config.axes()[0], &config.observe);
         let width = observe.window.expect("1D tasks have a window");
+        let resampling = resampling(width, observe.points.expect("1D tasks resample their window"));
         Windows {
             lattice: Lattice {
-                width,
+                width: if axis.periodic() { width + 2 } else { width },
                 n: axis.n_ref,
                 density: axis.cells_per_length(),
                 periodic: axis.periodic(),
                 sampling: sampling(observe.sampling),
             },
             restriction: restriction(&axis),
-            gradient: gradient(axis.n_ref, axis.periodic()),
-            resampling: resampling(width, observe.points.expect("1D tasks resample their window")),
+            gradient: (!axis.periodic()).then(|| gradient(axis.n_ref, false)),
+            resampling: match axis.periodic() {
+                true => differenced(width, &resampling),
+                false => Sparse::from_rows(2 * width, resampling),
+            },
         }
     }
 
-    /// The windows of both channels around agents at `xi` (`[1][agents]`): `[2 W][agents]`.
+    /// What both channels of agents at `xi` (`[1][agents]`) are made of: their windows, `[2 W][agents]`, or the `W + 2` points that hold
+    /// them.
     pub fn cut<'t>(&self, e: Var<'t>, xi: Var<'t>) -> Var<'t> {
         let e = self.restriction.as_ref().map_or(e, |matrix| e.linear(matrix));
-        xi.windows(&[e, e.linear(&self.gradient)], self.lattice)
+        match &self.gradient {
+            Some(gradient) => xi.windows(&[e, e.linear(gradient)], self.lattice),
+            None => xi.windows(&[e], self.lattice),
+        }
     }
 
-    /// The matrix that resamples [`Windows::cut`] to the `2 P` inputs of the policy.
+    /// The matrix that turns [`Windows::cut`] into the `2 P` inputs of the policy.
     pub fn resampling(&self) -> &Sparse {
         &self.resampling
     }
 }
 
+/// A matrix on windows of W values and W central differences as one on the `W + 2` points that hold both.
+fn differenced(window: usize, rows: &[Vec<(usize, f64)>]) -> Sparse {
+    let points = |&(j, weight): &(usize, f64)| match j.checked_sub(window) {
+        None => vec![(j + 1, weight)],
+        Some(j) => vec![(j, -0.5 * weight), (j + 2, 0.5 * weight)],
+    };
+    let row = |row: &Vec<(usize, f64)>| {
+        let mut sums = vec![0.0; window + 2];
+        row.iter().flat_map(points).for_each(|(point, weight)| sums[point] += weight);
+        sums.into_iter().enumerate().filter(|(_, weight)| *weight != 0.0).collect()
+    };
+    Sparse::from_rows(window + 2, rows.iter().map(row).collect())
+}
+
 /// Resampling of two channels from `window` to `points` values each, half-pixel centres `s_i = (i + 1/2) W/P - 1/2`: linear
-/// interpolation where that refines; a triangle of half-width `W/P` (no aliasing) where it coarsens.
-fn resampling(window: usize, points: usize) -> Sparse {
+/// interpolation where that refines; a triangle of half-width `W/P` (no aliasing) where it coarsens. Entries by row.
+fn resampling(window: usize, points: usize) -> Vec<Vec<(usize, f64)>> {
     let ratio = window as f64 / points as f64;
     let row = |i: usize| {
         let centre = (i as f64 + 0.5) * ratio - 0.5;
@@ -63,12 +88,32 @@ fn resampling(window: usize, points: usize) -> Sparse {
     let channel = |c: usize| {
         (0..points).map(move |i| row(i).into_iter().map(|(j, weight)| (c * window + j, weight)).collect())
     };
-    Sparse::from_rows(2 * window, channel(0).chain(channel(1)).collect())
+    channel(0).chain(channel(1)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn resampling(window: usize, points: usize) -> Sparse {
+        Sparse::from_rows(2 * window, super::resampling(window, points))
+    }
+
+    #[test]
+    fn on_a_ring_the_points_around_a_window_hold_its_differences() {
+        let points: Vec<f64> = (0..10).map(|j| f64::from(j * j * j)).collect();
+        let differences = (0..8).map(|j| (points[j + 2] - points[j]) / 2.0);
+        let both: Vec<f64> = points[1..9].iter().copied().chain(differences).collect();
+        for samples in [5, 8, 20] {
+            let seen = differenced(8, &super::resampling(8, samples)).apply(&points);
+            for (seen, expected) in seen.iter().zip(resampling(8, samples).apply(&both)) {
+                assert!(
+                    (seen - expected).abs() < 1e-12 * (1.0 + expected.abs()),
+                    "{samples}: {seen} {expected}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn resampling_keeps_constants() {

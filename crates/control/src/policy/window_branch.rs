@@ -1,6 +1,6 @@
 //! 1D branch: `2P -> 64 -> 64`, each layer dense, divided by its norm + 1 (softnorm), tanh.
 //!
-//! The resampling of the window is multiplied into the first layer, once per rollout.
+//! The resampling of the window (and its differences, on a ring) is multiplied into the first layer, once per rollout.
 
 use super::{Dense, Layer, layer};
 use crate::config::Config;
@@ -20,7 +20,7 @@ pub(super) fn layers(config: &Config) -> Vec<Layer> {
 pub(super) struct WindowBranch<'t> {
     windows: Windows,
     layers: [Dense<'t>; 2],
-    /// The first weight with the resampling in it: `[2 W][64]`.
+    /// The first weight with the resampling in it: a row per number of [`Windows::cut`].
     first: Var<'t>,
     softnorm: bool,
 }

@@ -101,6 +101,31 @@ impl Results {
         serde_json::from_str(&text).map_err(|error| ResultsError::Damaged { path: path.to_path_buf(), error })
     }
 
+    /// Puts back what an earlier run of the whole experiment found about other tasks than those measured now, in its order. Rows, curves
+    /// and findings say first which task they are about. What the experiment costs is what the whole of it did.
+    pub fn beside(mut self, earlier: Results, measured: &[String]) -> Results {
+        let of_row = |row: &Vec<Cell>| row[0].shown();
+        let of_finding = |finding: &String| finding.split(' ').next().unwrap_or_default().to_string();
+        let of_curve = |curve: &Curve| curve.label.split(',').next().unwrap_or_default().to_string();
+        let order: Vec<String> =
+            earlier.tables.iter().flat_map(|table| table.rows.iter().map(of_row)).collect();
+        let place = |task: String| order.iter().position(|known| *known == task).unwrap_or(order.len());
+        let other = |task: String| !measured.contains(&task);
+
+        self.findings.extend(earlier.findings.into_iter().filter(|finding| other(of_finding(finding))));
+        self.findings.sort_by_key(|finding| place(of_finding(finding)));
+        for (table, earlier) in self.tables.iter_mut().zip(earlier.tables) {
+            table.rows.extend(earlier.rows.into_iter().filter(|row| other(of_row(row))));
+            table.rows.sort_by_key(|row| place(of_row(row)));
+        }
+        for (chart, earlier) in self.charts.iter_mut().zip(earlier.charts) {
+            chart.curves.extend(earlier.curves.into_iter().filter(|curve| other(of_curve(curve))));
+            chart.curves.sort_by_key(|curve| place(of_curve(curve)));
+        }
+        self.cost = earlier.cost;
+        self
+    }
+
     /// File name, without its ending, of a table or chart.
     fn file_of(&self, part: &str) -> String {
         format!("{}-{part}", self.name)
@@ -130,6 +155,22 @@ mod tests {
             charts: vec![chart],
             cost: Cost { trainings: 1, training_seconds: 61.0, measuring_seconds: 2.0, threads: 2 },
         }
+    }
+
+    #[test]
+    fn tasks_measured_again_take_the_place_of_their_earlier_rows() {
+        let of = |tasks: &[(&str, f64)]| {
+            let mut table = Table::new("curve", "Loss.", &["task", "loss"]);
+            tasks.iter().for_each(|(task, loss)| table.row([(*task).into(), (*loss).into()]));
+            let curve = |(task, loss): &(&str, f64)| Curve::new(&format!("{task}, gentle"), &[1.0], &[*loss]);
+            let mut chart = Chart::new("curve", "Loss", "M", "loss");
+            chart.curves = tasks.iter().map(curve).collect();
+            let findings = tasks.iter().map(|(task, loss)| format!("{task} (preset): {loss}")).collect();
+            Results { findings, tables: vec![table], charts: vec![chart], ..results() }
+        };
+        let earlier = of(&[("fkpp1d", 1.0), ("heat1d", 2.0), ("heat1d", 3.0), ("heat2d", 4.0)]);
+        let merged = of(&[("heat1d", 5.0)]).beside(earlier, &["heat1d".to_string()]);
+        assert_eq!(merged, of(&[("fkpp1d", 1.0), ("heat1d", 5.0), ("heat2d", 4.0)]));
     }
 
     #[test]

@@ -74,7 +74,7 @@ impl Table {
 }
 
 impl Cell {
-    fn shown(&self) -> String {
+    pub(super) fn shown(&self) -> String {
         match self {
             Cell::Number(value) if value.fract() == 0.0 && value.abs() < 1e7 => format!("{value}"),
             Cell::Number(value) => number(*value),

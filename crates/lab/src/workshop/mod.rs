@@ -144,7 +144,7 @@ impl<'a> Workshop<'a> {
         self.methods.as_ref().is_none_or(|chosen| chosen.iter().any(|method| method == name))
     }
 
-    /// Whether a task is one of those that methods are compared on.
+    /// Whether a task is one of those asked for.
     pub fn has_task(&self, name: &str) -> bool {
         self.tasks.as_ref().is_none_or(|chosen| chosen.iter().any(|task| task == name))
     }
