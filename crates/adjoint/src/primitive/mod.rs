@@ -134,11 +134,6 @@ pub trait Primitive: Any + Send + Sync {
     fn flops(&self, io: &Io) -> f64 {
         io.output.len(io.samples) as f64
     }
-    /// Time of one forward run, in the time of one such operation: more than those where numbers are not in a row.
-    #[doc(hidden)]
-    fn work(&self, io: &Io) -> f64 {
-        self.flops(io)
-    }
 }
 
 /// Builds the kernel of a primitive in both precisions.

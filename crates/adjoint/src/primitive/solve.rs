@@ -102,14 +102,12 @@ impl<T: Real> Kernel<T> for Solver<T> {
     }
 }
 
-/// What is left of a number after some rows of a recurrence: 0 if it is negligible. A solution fades exponentially away from what
-/// causes it, soon into denormal numbers, which are slow.
+/// Rows after which a recurrence looks whether there is anything left of it. Looking at every row would double the time of the chain.
+const ROWS: usize = 8;
+
+/// 0 if a number is negligible: a solution fades exponentially away from what causes it, soon into denormal numbers, which are slow.
 #[inline(always)]
-fn faded<V: Vector>(row: usize, x: V) -> V {
-    // not every row: the comparison would double the time of the chain
-    if !row.is_multiple_of(4) {
-        return x;
-    }
+fn faded<V: Vector>(x: V) -> V {
     V::select_lt(x.abs(), V::of(<V::Real as sealed::Lanes>::NEGLIGIBLE), V::zero(), x)
 }
 
@@ -118,15 +116,21 @@ dispatched! {
         let n = f.pivot.len();
         sweep!(V, lanes, |i, count| {
             let mut d = V::zero();
-            for row in 0..n {
-                let x = V::get(y, row * lanes + i, count).mul(V::splat(f.pivot[row]));
-                d = faded(row, d.fnma(V::splat(f.down[row]), x));
-                d.put(y, row * lanes + i, count);
+            for start in (0..n).step_by(ROWS) {
+                d = faded(d);
+                for row in start..n.min(start + ROWS) {
+                    let x = V::get(y, row * lanes + i, count).mul(V::splat(f.pivot[row]));
+                    d = d.fnma(V::splat(f.down[row]), x);
+                    d.put(y, row * lanes + i, count);
+                }
             }
             let mut next = V::zero();
-            for row in (0..n).rev() {
-                next = faded(row, next.fnma(V::splat(f.up[row]), V::get(y, row * lanes + i, count)));
-                next.put(y, row * lanes + i, count);
+            for start in (0..n).step_by(ROWS).rev() {
+                next = faded(next);
+                for row in (start..n.min(start + ROWS)).rev() {
+                    next = next.fnma(V::splat(f.up[row]), V::get(y, row * lanes + i, count));
+                    next.put(y, row * lanes + i, count);
+                }
             }
         });
     }

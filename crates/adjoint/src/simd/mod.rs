@@ -106,8 +106,8 @@ macro_rules! real {
         }
     };
 }
-real!(f32, kernel_f32, 7, 6, 13, 8.3, true, -64.0, 1e-30, F32x8, F32x16);
-real!(f64, kernel_f64, 13, 13, 21, 19.1, false, -700.0, 1e-290, F64x4, F64x8);
+real!(f32, kernel_f32, 7, 6, 13, 8.3, true, -64.0, 1e-25, F32x8, F32x16);
+real!(f64, kernel_f64, 13, 13, 21, 19.1, false, -700.0, 1e-280, F64x4, F64x8);
 
 /// The instruction set kernels run with. Only [`Isa::available`] makes one, so holding it proves the CPU has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
