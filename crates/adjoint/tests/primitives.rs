@@ -52,12 +52,19 @@ fn cases() -> Vec<Case> {
         case("rfft even", &[(12, 3, false)], |_, v| v[0].rfft()),
         case("rfft odd", &[(9, 2, false)], |_, v| v[0].rfft()),
         case("rfft power of two", &[(16, 2, false)], |_, v| v[0].rfft()),
+        case("symbols", &[(6, 2, false), (6, 2, false)], |_, v| {
+            let symbol = |c: f64| [[c, 0.0], [0.3, -c], [0.7 * c, 0.2]];
+            Var::symbols(&[(&symbol(1.3), v[0]), (&symbol(-0.4), v[1])]).square()
+        }),
         case("irfft even", &[(14, 2, false)], |_, v| v[0].irfft(12)),
         case("irfft odd", &[(10, 2, false)], |_, v| v[0].irfft(9)),
         case("symbol", &[(6, 2, false)], |_, v| v[0].symbol(&[[1.0, 0.0], [0.3, -2.0], [-1.0, 0.7]])),
         case("sum", &[(3, 4, false)], |_, v| v[0].sum()),
         case("mean square", &[(3, 4, false)], |_, v| v[0].mean_square()),
         case("dense", &[(7, 5, false), (7, 11, true), (11, 1, true)], |_, v| v[0].dense(v[1], Some(v[2]))),
+        case("dense with something to add", &[(7, 5, false), (7, 11, true), (11, 5, false)], |_, v| {
+            v[0].dense(v[1], Some(v[2])).square()
+        }),
         case("dense without bias", &[(3, 5, false), (3, 2, true)], |_, v| v[0].dense(v[1], None)),
         case("dense, inputs in blocks", &[(515, 1, false), (515, 2, true), (2, 1, true)], |_, v| {
             v[0].dense(v[1], Some(v[2])).square()

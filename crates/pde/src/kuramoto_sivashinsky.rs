@@ -65,9 +65,8 @@ impl Dynamics for KuramotoSivashinsky {
     }
 
     fn step<'t>(&self, z: Var<'t>, response: Var<'t>) -> Var<'t> {
-        let linear = z.rfft().symbol(&self.linear);
-        let advection = z.square().rfft().symbol(&self.advection);
-        (linear + advection).irfft(self.x.n) + response
+        let next = Var::symbols(&[(&self.linear, z.rfft()), (&self.advection, z.square().rfft())]);
+        next.irfft(self.x.n) + response
     }
 }
 

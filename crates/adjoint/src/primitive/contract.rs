@@ -49,15 +49,29 @@ impl<T: Real> Kernel<T> for Columns {
 
 dispatched! {
     fn forward(c: &Columns, k: &[T], w: &[T], y: &mut [T]) {
-        // four sums at once, because one addition would have to wait for the one before
+        // four sums at once, because one addition would have to wait for the one before; indices that are constants keep them in registers
         const SUMS: usize = 4;
         for row in 0..c.rows {
             sweep!(V, c.samples, |s, n| {
                 let mut sum = [V::zero(); SUMS];
-                for col in 0..c.cols {
-                    let lane = col * c.samples + s;
-                    let part = &mut sum[col % SUMS];
-                    *part = V::get(k, row * c.cols * c.samples + lane, n).fma(V::get(w, lane, n), *part);
+                let mut col = 0;
+                macro_rules! add {
+                    ($count:expr) => {
+                        for j in 0..$count {
+                            let lane = (col + j) * c.samples + s;
+                            sum[j] = V::get(k, row * c.cols * c.samples + lane, n).fma(V::get(w, lane, n), sum[j]);
+                        }
+                    };
+                }
+                while col + SUMS <= c.cols {
+                    add!(SUMS);
+                    col += SUMS;
+                }
+                match c.cols - col {
+                    3 => add!(3),
+                    2 => add!(2),
+                    1 => add!(1),
+                    _ => {}
                 }
                 sum[0].add(sum[1]).add(sum[2].add(sum[3])).put(y, row * c.samples + s, n);
             });
@@ -105,6 +119,10 @@ dispatched! {
     fn reverse_weights(c: &Columns, k: &[T], dy: &[T], accumulate: bool, to: &mut [T]) {
         sweep!(V, c.samples, |s, n| {
             let mut col = 0;
+            while col + 8 <= c.cols {
+                weights_strip::<V, 8>(c, (col, s, n), k, dy, accumulate, to);
+                col += 8;
+            }
             while col + 4 <= c.cols {
                 weights_strip::<V, 4>(c, (col, s, n), k, dy, accumulate, to);
                 col += 4;

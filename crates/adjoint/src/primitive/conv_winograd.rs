@@ -13,7 +13,7 @@
 //! carries dy to dx, has the same v with first and last exchanged.
 
 use super::conv::{Finish, SIDE, TAPS, bias_sums, mask, transpose};
-use super::dense::{Weights, outer_transposed, product};
+use super::dense::{Target, Weights, outer_transposed, product};
 use super::*;
 use crate::simd::{Vector, dispatched, sweep};
 use std::ops::Range;
@@ -159,7 +159,7 @@ impl Winograd {
                     Weights { data: data(spot), out_stride: 1, in_stride: self.outputs }
                 };
                 let (u, m) = (&u[spot * u_apart..], &mut m[spot * m_apart..]);
-                product(isa, outputs, inputs, w, u, &[], false, self.width(), m);
+                product(isa, outputs, inputs, w, u, Target::NEW, self.width(), m);
             }
             for (k, tile) in block.tiles.clone().enumerate() {
                 let places = self.outputs(outputs, block.line, tile);

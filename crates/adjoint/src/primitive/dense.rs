@@ -1,4 +1,5 @@
-//! A dense layer along the rows: `y = wᵀ x + b`, `x: [inputs][cols]`, `w: [inputs][outputs]` and `b: [outputs][1]` shared.
+//! A dense layer along the rows: `y = wᵀ x + b`, `x: [inputs][cols]`, `w: [inputs][outputs]` shared and `b`, a shared bias
+//! `[outputs][1]` or something to add, `[outputs][cols]`.
 //!
 //! Three products: forward `wᵀ x`; reverse `dx = w dy`, `dw = x dyᵀ`, `db = sum dy`. In the first two the lanes are the
 //! vector axis and weights are broadcast, which needs no packing: a tile of outputs times up to three vectors
@@ -16,7 +17,8 @@ impl Primitive for Dense {
         let (x, w) = (inputs[0], inputs[1]);
         assert!(x.rows == w.rows && w.shared && !x.shared, "a weight of {w:?} on {x:?}");
         if let Some(b) = inputs.get(2) {
-            assert!(b.shared && b.size() == w.cols, "a bias of {b:?} for {} outputs", w.cols);
+            let added = Shape::per_sample(w.cols, x.cols);
+            assert!(b.shared && b.size() == w.cols || *b == added, "a bias of {b:?} for {} outputs", w.cols);
         }
         Shape::per_sample(w.cols, x.cols)
     }
@@ -34,6 +36,7 @@ impl Primitive for Dense {
         inputs: io.inputs[0].rows,
         outputs: io.output.rows,
         lanes: io.output_lanes(),
+        added: io.inputs.get(2).is_some_and(|b| !b.shared),
     });
 }
 
@@ -41,6 +44,8 @@ struct Layer {
     inputs: usize,
     outputs: usize,
     lanes: usize,
+    /// Whether b has a number per lane.
+    added: bool,
 }
 
 /// Inputs that are worked on together: few enough that they and their weights stay in cache while all strips of lanes and tiles of outputs
@@ -62,9 +67,12 @@ impl<T: Real> Kernel<T> for Layer {
         for rows in self.blocks() {
             let w =
                 Weights { data: &x[1][rows.start * self.outputs..], out_stride: 1, in_stride: self.outputs };
-            let (bias, accumulate) = if rows.start == 0 { (x[2], false) } else { (&[][..], true) };
+            let target = match rows.start {
+                0 => Target { bias: x[2], per_lane: self.added, accumulate: false },
+                _ => Target::SUM,
+            };
             let x = &x[0][rows.start * self.lanes..];
-            product(isa, self.outputs, rows.len(), w, x, bias, accumulate, self.lanes, y);
+            product(isa, self.outputs, rows.len(), w, x, target, self.lanes, y);
         }
     }
 
@@ -73,11 +81,21 @@ impl<T: Real> Kernel<T> for Layer {
             for rows in self.blocks() {
                 let data = &seen.x[1][rows.start * self.outputs..];
                 let w = Weights { data, out_stride: self.outputs, in_stride: 1 };
-                let (acc, to) = (dx[0].accumulate, &mut dx[0].data[rows.start * self.lanes..]);
-                product(isa, rows.len(), self.outputs, w, dy, &[], acc, self.lanes, to);
+                let target = if dx[0].accumulate { Target::SUM } else { Target::NEW };
+                let to = &mut dx[0].data[rows.start * self.lanes..];
+                product(isa, rows.len(), self.outputs, w, dy, target, self.lanes, to);
             }
         }
         let [_, dw, db @ ..] = dx else { unreachable!("a layer has a weight") };
+        let db = match db {
+            [added] if self.added => {
+                if added.wanted() {
+                    super::binary::add_scaled(isa, T::of(1.0), dy, added.accumulate, &mut added.data);
+                }
+                &mut []
+            }
+            bias => bias,
+        };
         if !dw.wanted() && !db.iter().any(Adjoint::wanted) {
             return;
         }
@@ -99,21 +117,28 @@ pub(super) struct Weights<'a, T> {
 /// What a product is added to.
 #[derive(Clone, Copy)]
 pub(super) struct Target<'a, T> {
+    /// A number per output, or none.
     bias: &'a [T],
+    /// The bias has a number per output and lane.
+    per_lane: bool,
+    /// What is there already.
     accumulate: bool,
 }
 
 impl<T: Real> Target<'_, T> {
+    /// Nothing.
+    pub const NEW: Target<'static, T> = Target { bias: &[], per_lane: false, accumulate: false };
+    /// What is there.
+    pub const SUM: Target<'static, T> = Target { bias: &[], per_lane: false, accumulate: true };
+
     /// One number of an output.
     #[inline(always)]
     pub fn put(self, y: &mut [T], output: usize, at: usize, value: T) {
-        let value = if self.bias.is_empty() { value } else { value + self.bias[output] };
+        let value = match self.bias {
+            [] => value,
+            bias => value + bias[if self.per_lane { at } else { output }],
+        };
         y[at] = if self.accumulate { y[at] + value } else { value };
-    }
-    /// For what comes after the first part of a sum.
-    #[inline(always)]
-    pub fn go_on(self) -> Self {
-        Target { bias: &[], accumulate: true }
     }
 }
 
@@ -135,7 +160,14 @@ fn tile<V: Vector, const R: usize, const C: usize, const PART: bool>(
     y: &mut [V::Real],
 ) {
     let mut sum = [[V::zero(); C]; R];
-    if !target.bias.is_empty() {
+    if target.per_lane {
+        for r in 0..R {
+            for c in 0..C {
+                let n = filled_lanes::<V, C, PART>(c, count);
+                sum[r][c] = V::get(target.bias, (o + r) * lanes + l + c * V::LANES, n);
+            }
+        }
+    } else if !target.bias.is_empty() {
         for r in 0..R {
             sum[r] = [V::splat(target.bias[o + r]); C];
         }
@@ -166,8 +198,7 @@ fn tile<V: Vector, const R: usize, const C: usize, const PART: bool>(
 
 dispatched! {
     /// `y (+)= w x + bias` for a strip of lanes at a time, so that the strip of x stays in the first-level cache.
-    pub(super) fn product(outputs: usize, inner: usize, w: Weights<'_, T>, x: &[T], bias: &[T], accumulate: bool, lanes: usize, y: &mut [T]) {
-        let target = Target { bias, accumulate };
+    pub(super) fn product(outputs: usize, inner: usize, w: Weights<'_, T>, x: &[T], target: Target<'_, T>, lanes: usize, y: &mut [T]) {
         let done = match lanes {
             1 => few_lanes::product::<V, 1>(outputs, inner, w, x, target, y),
             2 => few_lanes::product::<V, 2>(outputs, inner, w, x, target, y),

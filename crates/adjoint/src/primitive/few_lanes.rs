@@ -92,7 +92,7 @@ fn along_inputs<V: Vector, const L: usize>(
                 lanes[l][k] = x[l];
             }
         }
-        let target = if start == 0 { target } else { target.go_on() };
+        let target = if start == 0 { target } else { Target::SUM };
         for o in 0..outputs {
             let mut sum = [V::zero(); L];
             sweep!(V, size, |k, n| {

@@ -357,52 +357,68 @@ dispatched! {
     }
 }
 
-/// Fourier coefficients times a constant complex number per mode.
+/// A sum of Fourier coefficients, each times a constant complex number per mode.
 pub(crate) struct Symbol {
-    pub values: Vec<[f64; 2]>,
+    /// Numbers of every input.
+    pub values: Vec<Vec<[f64; 2]>>,
 }
 
 impl Primitive for Symbol {
     fn output(&self, inputs: &[Shape]) -> Shape {
-        assert_eq!(inputs[0].rows, 2 * self.values.len(), "one symbol value per mode");
+        for (values, input) in self.values.iter().zip(inputs) {
+            assert!(
+                input.rows == 2 * values.len() && *input == inputs[0],
+                "one symbol value per mode of {input:?}"
+            );
+        }
         inputs[0]
     }
     fn reverse_reads(&self, _: usize) -> Reads {
         Reads::default()
     }
     fn flops(&self, io: &Io) -> f64 {
-        3.0 * io.output.len(io.samples) as f64
+        (4 * self.values.len() - 1) as f64 * io.output.len(io.samples) as f64
     }
     both_precisions!(|self, io| {
-        let cast = |sign: f64| self.values.iter().map(|v| [T::of(v[0]), T::of(sign * v[1])]).collect();
+        let cast = |sign: f64| {
+            let symbol =
+                |values: &Vec<[f64; 2]>| values.iter().map(|v| [T::of(v[0]), T::of(sign * v[1])]).collect();
+            self.values.iter().map(symbol).collect()
+        };
         Multiplier::<T> { forward: cast(1.0), reverse: cast(-1.0), lanes: io.lanes(0) }
     });
 }
 
 struct Multiplier<T> {
-    forward: Vec<[T; 2]>,
+    forward: Vec<Vec<[T; 2]>>,
     /// The adjoint of a multiplication is one by the conjugate.
-    reverse: Vec<[T; 2]>,
+    reverse: Vec<Vec<[T; 2]>>,
     lanes: usize,
 }
 
 impl<T: Real> Kernel<T> for Multiplier<T> {
     fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut [T]) {
-        multiply(isa, &self.forward, self.lanes, x[0], false, y);
+        multiply(isa, &self.forward, self.lanes, &x, false, y);
     }
     fn reverse(&self, isa: Isa, _: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut [T]) {
-        multiply(isa, &self.reverse, self.lanes, dy, dx[0].accumulate, &mut dx[0].data);
+        for (symbol, dx) in self.reverse.chunks(1).zip(dx).filter(|(_, dx)| dx.wanted()) {
+            multiply(isa, symbol, self.lanes, &[dy], dx.accumulate, &mut dx.data);
+        }
     }
 }
 
 dispatched! {
-    fn multiply(symbol: &[[T; 2]], lanes: usize, x: &[T], accumulate: bool, y: &mut [T]) {
-        for (k, &s) in symbol.iter().enumerate() {
+    /// `y (+)= sum over inputs of symbol x`.
+    fn multiply(symbols: &[Vec<[T; 2]>], lanes: usize, x: &[&[T]], accumulate: bool, y: &mut [T]) {
+        for k in 0..symbols[0].len() {
             let (re, im) = (2 * k * lanes, (2 * k + 1) * lanes);
             sweep!(V, lanes, |l, n| {
-                let value = Complex(V::get(x, re + l, n), V::get(x, im + l, n)).times(s);
-                value.0.put_or_add(accumulate, y, re + l, n);
-                value.1.put_or_add(accumulate, y, im + l, n);
+                let mut sum = Complex(V::get(x[0], re + l, n), V::get(x[0], im + l, n)).times(symbols[0][k]);
+                for (symbol, x) in symbols.iter().zip(x).skip(1) {
+                    sum = sum.add(Complex(V::get(x, re + l, n), V::get(x, im + l, n)).times(symbol[k]));
+                }
+                sum.0.put_or_add(accumulate, y, re + l, n);
+                sum.1.put_or_add(accumulate, y, im + l, n);
             });
         }
     }

@@ -130,7 +130,16 @@ impl<'t> Var<'t> {
     }
     /// Fourier coefficients times a constant complex symbol, given as `[re, im]` per mode.
     pub fn symbol(self, symbol: &[[f64; 2]]) -> Var<'t> {
-        self.unary(Symbol { values: symbol.to_vec() })
+        Var::symbols(&[(symbol, self)])
+    }
+    /// The sum of some Fourier coefficients, each times its own symbol.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn symbols(parts: &[(&[[f64; 2]], Var<'t>)]) -> Var<'t> {
+        let (values, inputs): (Vec<_>, Vec<_>) =
+            parts.iter().map(|(symbol, var)| (symbol.to_vec(), *var)).unzip();
+        inputs[0].tracer.apply(Symbol { values }, &inputs)
     }
 
     /// A constant matrix along each axis of a field: `[x.inputs * y.inputs][cols]` to `[x.outputs * y.outputs][cols]`, the second
@@ -181,7 +190,8 @@ impl<'t> Var<'t> {
         self.unary(PeakOne)
     }
 
-    /// `weightᵀ self (+ bias)`: a dense layer along the rows. The weight is `[inputs][outputs]`.
+    /// `weightᵀ self (+ bias)`: a dense layer along the rows. The weight is `[inputs][outputs]`, the bias a parameter `[outputs][1]` or any
+    /// value of the result's shape.
     pub fn dense(self, weight: Var<'t>, bias: Option<Var<'t>>) -> Var<'t> {
         match bias {
             Some(bias) => self.tracer.apply(Dense, &[self, weight, bias]),

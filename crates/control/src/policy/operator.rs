@@ -68,8 +68,14 @@ impl<'t> Net<'t> for Operator<'t> {
             Fusion::Product => self.merge.apply(branch * trunk),
             Fusion::Concat => {
                 let (w, split) = (self.merge.w, branch.rows());
-                branch.dense(w.slice(0..split), None)
-                    + trunk.dense(w.slice(split..w.rows()), Some(self.merge.b))
+                let trunk = trunk.dense(w.slice(split..w.rows()), Some(self.merge.b));
+                let w = w.slice(0..split);
+                // a field that all agents see is looked at once for all of them
+                if branch.cols() < trunk.cols() {
+                    branch.dense(w, None) + trunk
+                } else {
+                    branch.dense(w, Some(trunk))
+                }
             }
         };
         self.head.apply(merged.tanh())

@@ -43,9 +43,11 @@ const SWEEPS: [Sweep; 7] = [
         recipe: &[
             "agents=30",
             "policy.head_scale=0.1",
-            "train.crowd=[0.6, 5.5]",
+            "train.crowd=[0.4, 5.5]",
+            "train.swarms=[20, 33, 67, 100]",
             "train.step_clip=0.1",
             "train.balance=true",
+            "train.updates=500",
         ],
         gentle: &[],
         reference: 30,
@@ -71,7 +73,7 @@ const SWEEPS: [Sweep; 7] = [
         recipe: &[
             "agents=30",
             "policy.head_scale=0.1",
-            // few agents with little strength too: what is learned for 30 alone leaves four times the error with 15
+            // few agents with little strength too: what is learned for 15 and 30 alone leaves three times the error with 15
             "train.crowd=[0.3, 4.2]",
             "train.swarms=[20, 33, 50, 100]",
             "train.step_clip=0.1",
