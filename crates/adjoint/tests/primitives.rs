@@ -174,3 +174,47 @@ fn a_solution_fades_to_zero_without_denormal_numbers() {
         }
     }
 }
+
+/// States whose next value is another state (a delay) or the next value of another one cannot hand their buffers on.
+#[test]
+fn delayed_and_shared_states_are_differentiated() {
+    let t = Tracer::new();
+    let p = t.param("p", 1, 1);
+    let [a, b, c] = ["a", "b", "c"].map(|name| t.state(name, 2, 1));
+    let next = p * a.tanh() + 0.5 * b * c;
+    t.advance(a, next);
+    t.advance(b, a);
+    t.advance(c, next);
+    t.term("square", (a + 2.0 * b + c * c).mean_square());
+    let program = Program::<f64>::new(&t.finish(), 2);
+    let (samples, steps, threads) = (3, 5, Threads::new(1));
+    let start = noise(3, 1 + 3 * 2 * samples);
+    let run = |x: &[f64], strategy| {
+        let run = Run {
+            samples,
+            steps,
+            params: &x[..1],
+            fixed: vec![],
+            states: x[1..].chunks(2 * samples).collect(),
+            sequences: vec![],
+            weights: vec![vec![1.0; steps]],
+            carry_limit: None,
+        };
+        let gradient = program.gradient(&run, &threads, strategy);
+        (gradient.loss, [gradient.params, gradient.states.concat()].concat())
+    };
+    let (_, got) = run(&start, Strategy::Recompute);
+    assert_eq!(got, run(&start, Strategy::Store).1);
+    for (k, got) in got.iter().enumerate() {
+        let moved = |by: f64| {
+            let mut x = start.clone();
+            x[k] += by;
+            run(&x, Strategy::Recompute).0
+        };
+        let difference = (moved(1e-6) - moved(-1e-6)) / 2e-6;
+        assert!(
+            (difference - got).abs() < 1e-8 * (1.0 + got.abs()),
+            "{k}: {got} but differences say {difference}"
+        );
+    }
+}

@@ -124,6 +124,10 @@ fn wrong_requests_are_refused_with_a_remedy() {
         refused(&["reproduce", "table", "--methods", "ppo,sac"])
             .contains("--methods sac: there are cinoc, dpc")
     );
+    assert!(
+        refused(&["reproduce", "cardinality", "--tasks", "heat2d-obstacles"])
+            .contains("nothing about heat2d-obstacles")
+    );
     assert!(refused(&["reproduce", "noise", "--tasks", "heat1d"]).contains("--tasks does not go with noise"));
     assert!(
         refused(&["reproduce", "methods", "--tasks", "wave"]).contains("--tasks wave: there are density2d")

@@ -60,6 +60,10 @@ fn reproduce(request: &Reproduce, chosen: Vec<&Experiment>) -> Result<(), Failur
         let results = experiment.run(&workshop);
         bar.clear();
         let mut results = results?;
+        if results.tables.iter().all(|table| table.rows.is_empty()) {
+            let tasks = workshop.tasks.as_deref().unwrap_or_default().join(", ");
+            return Err(Failure::Request(format!("{} has nothing about {tasks}", results.name)));
+        }
         let earlier = out.join(format!("{}.json", results.name));
         if let Some(tasks) =
             workshop.tasks.as_ref().filter(|_| results.name == "cardinality" && earlier.exists())
