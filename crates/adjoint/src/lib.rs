@@ -92,7 +92,8 @@
 //! **Store.** With [`Strategy::Store`] values that take much arithmetic, like the outputs of large dense layers, are kept for every
 //! step and not computed again; cheaper values still are, because they come faster from the arithmetic units than from main
 //! memory. [`Program::store_bytes`] tells what that costs, so that a caller can decide by a budget. Both
-//! strategies run the same kernels on the same numbers: the gradients are equal to the last bit.
+//! strategies run the same kernels on the same numbers: the gradients are equal to the last bit. What the next step reads or overwrites
+//! of states and stored values is fetched into the cache while this one computes (`ahead.rs`).
 //!
 //! **Memory plan.** Step values live from the primitive that makes them to their last reader, forward or in reverse;
 //! adjoints from their first contribution to the reverse of the primitive that made the value. Values of equal length
@@ -118,6 +119,7 @@
 //! for chunks that do and do not fill a vector, inside the step and hoisted, with clean and with dirty memory
 //! (`tests/primitives.rs`). To add one: a file in `primitive/`, a method on [`Var`], a line in that test.
 
+mod ahead;
 mod buffer;
 mod peak;
 mod plan;

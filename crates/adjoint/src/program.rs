@@ -339,6 +339,7 @@ impl<T: Real> Program<T> {
         self.begin(worker, run, members);
         for t in 0..run.steps {
             self.load_sequences(worker, run, members, t);
+            worker.expect(t, strategy);
             worker.essential_step(plan, kernels);
             self.add_terms(worker, run, t, &mut terms);
             worker.remember_and_carry_on(plan, t);
@@ -357,6 +358,7 @@ impl<T: Real> Program<T> {
             if stored {
                 worker.exchange_stored(plan, t);
             }
+            worker.expect(t.saturating_sub(1), strategy);
             worker.step_for_reverse(plan, kernels, strategy);
             worker.reverse_step(plan, kernels, |term, sample| {
                 T::of(if sample < members.real { share * run.weights[term][t] } else { 0.0 })

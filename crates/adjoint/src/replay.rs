@@ -6,9 +6,10 @@
 //! change hands by swapping, so nothing is copied. Cheaper values are computed again in either case: they come faster from
 //! the arithmetic units than from main memory. Both run the same kernels on the same numbers and give the same bits.
 
+use crate::ahead::Ahead;
 use crate::buffer::Buffer;
 use crate::plan::{Op, Plan};
-use crate::primitive::{Adjoint, Kernel, MAX_INPUTS, Seen};
+use crate::primitive::{Adjoint, Kernel, MAX_INPUTS, Scratch, Seen};
 use crate::simd::{Isa, Real};
 use std::mem::take;
 use std::sync::Arc;
@@ -33,7 +34,7 @@ pub(crate) struct Kernels<T> {
 pub(crate) struct Worker<T> {
     pub values: Vec<Buffer<T>>,
     pub adjoints: Vec<Buffer<T>>,
-    scratch: Buffer<T>,
+    scratch: Scratch<T>,
     /// States before every step and after the last.
     history: Vec<Vec<Buffer<T>>>,
     /// Stored values of every step, in the order of `Plan::stored`.
@@ -48,7 +49,7 @@ impl<T: Real> Worker<T> {
         let mut worker = Worker {
             values: plan.value_len.iter().map(|&n| Buffer::new(n)).collect(),
             adjoints: Vec::new(),
-            scratch: Buffer::new(scratch),
+            scratch: Scratch { memory: Buffer::new(scratch), ahead: Ahead::default() },
             history: Vec::new(),
             store: Vec::new(),
             carry: Vec::new(),
@@ -171,6 +172,13 @@ impl<T: Real> Worker<T> {
         for (kept, &slot) in self.store[t].iter_mut().zip(&plan.stored) {
             std::mem::swap(kept, &mut self.values[slot]);
         }
+    }
+
+    /// Says that `step` comes next: what was set aside for it is fetched while the present one computes. Forward, these are the buffers it
+    /// will write to, because they come into its slots when the present step puts its own there.
+    pub fn expect(&mut self, step: usize, strategy: Strategy) {
+        let stored = if strategy == Strategy::Store { &self.store[step][..] } else { &[] };
+        self.scratch.ahead.expect(self.history[step].iter().chain(stored).map(|buffer| &buffer[..]));
     }
 
     /// Moves the next states into the state slots.

@@ -34,10 +34,10 @@ impl Primitive for Binary {
 }
 
 impl<T: Real> Kernel<T> for Binary {
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut [T]) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
         forward(isa, *self, x[0], x[1], y);
     }
-    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut [T]) {
+    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut Scratch<T>) {
         for i in 0..2 {
             let to = &mut dx[i];
             if !to.wanted() {

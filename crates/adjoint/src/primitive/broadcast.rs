@@ -67,7 +67,7 @@ impl Repeat {
 }
 
 impl<T: Real> Kernel<T> for Repeat {
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut [T]) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
         if self.whole_rows() {
             return y.chunks_exact_mut(x[0].len()).for_each(|row| row.copy_from_slice(x[0]));
         }
@@ -81,7 +81,7 @@ impl<T: Real> Kernel<T> for Repeat {
             }
         });
     }
-    fn reverse(&self, isa: Isa, _: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut [T]) {
+    fn reverse(&self, isa: Isa, _: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut Scratch<T>) {
         dx[0].prepare();
         if self.whole_rows() {
             let to = &mut dx[0].data[..];

@@ -249,7 +249,7 @@ impl<T: Real> Kernel<T> for Lines {
         product.max(outer)
     }
 
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut [T]) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut Scratch<T>) {
         let (panels, rest) = scratch.split_at_mut(self.weights());
         let (ring, buffer) = rest.split_at_mut(SIDE * self.inputs * self.width());
         let buffer = &mut buffer[..self.outputs * self.lanes()];
@@ -278,7 +278,14 @@ impl<T: Real> Kernel<T> for Lines {
         }
     }
 
-    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], scratch: &mut [T]) {
+    fn reverse(
+        &self,
+        isa: Isa,
+        seen: Seen<'_, T>,
+        dy: &mut [T],
+        dx: &mut [Adjoint<T>],
+        scratch: &mut Scratch<T>,
+    ) {
         mask(isa, seen.y, dy);
         let [dx, dw, db] = dx else { unreachable!("a field, weights and a bias") };
         if dx.wanted() {

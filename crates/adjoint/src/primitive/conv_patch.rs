@@ -180,14 +180,21 @@ impl<T: Real> Kernel<T> for Points {
         self.weights().max(self.patch[1] * STRETCH.min(self.lanes) * filled(self.outputs))
     }
 
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut [T]) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut Scratch<T>) {
         let (inputs, outputs) = (self.inputs, self.outputs);
         pack(isa, x[1], inputs, outputs, false, &mut scratch[..self.weights()]);
         let factors = Factors { panels: scratch, inputs, outputs, x: x[0], strides: self.strides(inputs) };
         self.products(isa, factors, Finish { bias: x[2], accumulate: false, relu: true }, y);
     }
 
-    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], scratch: &mut [T]) {
+    fn reverse(
+        &self,
+        isa: Isa,
+        seen: Seen<'_, T>,
+        dy: &mut [T],
+        dx: &mut [Adjoint<T>],
+        scratch: &mut Scratch<T>,
+    ) {
         mask(isa, seen.y, dy);
         let [dx, dw, db] = dx else { unreachable!("patches, weights and a bias") };
         if dx.wanted() {

@@ -50,6 +50,7 @@ struct Parts<'a, T> {
     m: &'a mut [T],
     /// dy of a tile, transposed: `[points][lanes][outputs]`.
     dyt: &'a mut [T],
+    ahead: &'a mut Ahead,
 }
 
 impl Winograd {
@@ -104,15 +105,16 @@ impl Winograd {
         })
     }
 
-    fn cut<'a, T: Real>(&self, scratch: &'a mut [T]) -> Parts<'a, T> {
+    fn cut<'a, T: Real>(&self, scratch: &'a mut Scratch<T>) -> Parts<'a, T> {
+        let Scratch { memory, ahead } = scratch;
         let room = SPOTS * self.apart(self.inputs.max(self.outputs));
-        let (v, rest) = scratch.split_at_mut(SPOTS * self.weights());
+        let (v, rest) = memory.split_at_mut(SPOTS * self.weights());
         let (u, rest) = rest.split_at_mut(room);
         let (m, rest) = rest.split_at_mut(room);
         let (dyt, rest) = rest.split_at_mut(TILE * TILE * self.lanes * self.outputs);
         let zeros = &mut rest[..self.lanes];
         zeros.fill(T::default());
-        Parts { v, zeros, u, m, dyt }
+        Parts { v, zeros, u, m, dyt, ahead }
     }
 
     /// Inputs of a block, transformed.
@@ -140,7 +142,7 @@ impl Winograd {
         y: &mut [T],
         parts: Parts<'_, T>,
     ) {
-        let Parts { v, zeros, u, m, .. } = parts;
+        let Parts { v, zeros, u, m, ahead, .. } = parts;
         let (inputs, outputs) =
             if turned { (self.outputs, self.inputs) } else { (self.inputs, self.outputs) };
         let (u_apart, m_apart) = (self.apart(inputs), self.apart(outputs));
@@ -159,7 +161,7 @@ impl Winograd {
                     Weights { data: data(spot), out_stride: 1, in_stride: self.outputs }
                 };
                 let (u, m) = (&u[spot * u_apart..], &mut m[spot * m_apart..]);
-                product(isa, outputs, inputs, w, u, Target::NEW, self.width(), m);
+                product(isa, outputs, inputs, w, u, Target::NEW, self.width(), m, ahead);
             }
             for (k, tile) in block.tiles.clone().enumerate() {
                 let places = self.outputs(outputs, block.line, tile);
@@ -179,7 +181,7 @@ impl Winograd {
         mut db: Option<&mut [T]>,
         parts: Parts<'_, T>,
     ) {
-        let Parts { v: dv, zeros, u, m: d, dyt } = parts;
+        let Parts { v: dv, zeros, u, m: d, dyt, ahead } = parts;
         let point = self.lanes * self.outputs;
         dv.fill(T::default());
         for block in self.blocks() {
@@ -203,7 +205,7 @@ impl Winograd {
                         (&u[spot * self.apart(self.inputs)..], &d[spot * self.apart(self.outputs)..]);
                     let dv = &mut dv[spot * self.weights()..][..self.weights()];
                     let used = block.tiles.len() * self.lanes;
-                    outer_transposed(isa, self.inputs, self.outputs, u, d, self.width(), used, dv);
+                    outer_transposed(isa, self.inputs, self.outputs, u, d, self.width(), used, dv, ahead);
                 }
             }
         }
@@ -219,14 +221,21 @@ impl<T: Real> Kernel<T> for Winograd {
             + self.lanes * (TILE * TILE * self.outputs + 1)
     }
 
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut [T]) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut Scratch<T>) {
         let parts = self.cut(scratch);
         transform_weights(isa, x[1], parts.v);
         let finish = Finish { bias: x[2], accumulate: false, relu: true };
         self.products(isa, x[0], false, finish, y, parts);
     }
 
-    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], scratch: &mut [T]) {
+    fn reverse(
+        &self,
+        isa: Isa,
+        seen: Seen<'_, T>,
+        dy: &mut [T],
+        dx: &mut [Adjoint<T>],
+        scratch: &mut Scratch<T>,
+    ) {
         mask(isa, seen.y, dy);
         let [dx, dw, db] = dx else { unreachable!("patches, weights and a bias") };
         if dx.wanted() {

@@ -63,7 +63,7 @@ impl<T: Real> Kernel<T> for Layer {
     fn scratch(&self) -> usize {
         self.outputs * STRETCH.min(self.lanes)
     }
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut [T]) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut Scratch<T>) {
         for rows in self.blocks() {
             let w =
                 Weights { data: &x[1][rows.start * self.outputs..], out_stride: 1, in_stride: self.outputs };
@@ -72,18 +72,25 @@ impl<T: Real> Kernel<T> for Layer {
                 _ => Target::SUM,
             };
             let x = &x[0][rows.start * self.lanes..];
-            product(isa, self.outputs, rows.len(), w, x, target, self.lanes, y);
+            product(isa, self.outputs, rows.len(), w, x, target, self.lanes, y, &mut scratch.ahead);
         }
     }
 
-    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], scratch: &mut [T]) {
+    fn reverse(
+        &self,
+        isa: Isa,
+        seen: Seen<'_, T>,
+        dy: &mut [T],
+        dx: &mut [Adjoint<T>],
+        scratch: &mut Scratch<T>,
+    ) {
         if dx[0].wanted() {
             for rows in self.blocks() {
                 let data = &seen.x[1][rows.start * self.outputs..];
                 let w = Weights { data, out_stride: self.outputs, in_stride: 1 };
                 let target = if dx[0].accumulate { Target::SUM } else { Target::NEW };
                 let to = &mut dx[0].data[rows.start * self.lanes..];
-                product(isa, rows.len(), self.outputs, w, dy, target, self.lanes, to);
+                product(isa, rows.len(), self.outputs, w, dy, target, self.lanes, to, &mut scratch.ahead);
             }
         }
         let [_, dw, db @ ..] = dx else { unreachable!("a layer has a weight") };
@@ -102,7 +109,7 @@ impl<T: Real> Kernel<T> for Layer {
         dw.prepare();
         db.iter_mut().for_each(Adjoint::prepare);
         let db = db.first_mut().map_or(&mut [][..], |db| &mut db.data[..]);
-        outer(isa, self.inputs, self.outputs, seen.x[0], dy, scratch, self.lanes, &mut dw.data, db);
+        outer(isa, self.inputs, self.outputs, seen.x[0], dy, self.lanes, &mut dw.data, db, scratch);
     }
 }
 
@@ -158,6 +165,7 @@ fn tile<V: Vector, const R: usize, const C: usize, const PART: bool>(
     lanes: usize,
     (o, l, count): (usize, usize, usize),
     y: &mut [V::Real],
+    ahead: &mut Ahead,
 ) {
     let mut sum = [[V::zero(); C]; R];
     if target.per_lane {
@@ -174,7 +182,9 @@ fn tile<V: Vector, const R: usize, const C: usize, const PART: bool>(
     }
     let first = o * w.out_stride;
     debug_assert!(inner == 0 || first + (R - 1) * w.out_stride + (inner - 1) * w.in_stride < w.data.len());
+    let share = ahead.share(inner);
     for k in 0..inner {
+        share.fetch::<V>(k);
         let mut column = [V::zero(); C];
         for c in 0..C {
             column[c] = V::get(x, k * lanes + l + c * V::LANES, filled_lanes::<V, C, PART>(c, count));
@@ -198,7 +208,7 @@ fn tile<V: Vector, const R: usize, const C: usize, const PART: bool>(
 
 dispatched! {
     /// `y (+)= w x + bias` for a strip of lanes at a time, so that the strip of x stays in the first-level cache.
-    pub(super) fn product(outputs: usize, inner: usize, w: Weights<'_, T>, x: &[T], target: Target<'_, T>, lanes: usize, y: &mut [T]) {
+    pub(super) fn product(outputs: usize, inner: usize, w: Weights<'_, T>, x: &[T], target: Target<'_, T>, lanes: usize, y: &mut [T], ahead: &mut Ahead) {
         let done = match lanes {
             1 => few_lanes::product::<V, 1>(outputs, inner, w, x, target, y),
             2 => few_lanes::product::<V, 2>(outputs, inner, w, x, target, y),
@@ -215,7 +225,7 @@ dispatched! {
                 macro_rules! rows {
                     ($r:literal) => {
                         while outputs - o >= $r {
-                            tile::<V, $r, $c, $part>(inner, w, x, target, lanes, (o, $l, $count), y);
+                            tile::<V, $r, $c, $part>(inner, w, x, target, lanes, (o, $l, $count), y, ahead);
                             o += $r;
                         }
                     };
@@ -269,11 +279,14 @@ fn outer_tile<V: Vector, const R: usize, const C: usize>(
     stretch: Range<usize>,
     (i, o, outputs): (usize, usize, usize),
     dw: &mut [V::Real],
+    ahead: &mut Ahead,
 ) {
     let mut sum = [[V::zero(); C]; R];
     debug_assert!((i + R) * lanes <= x.len());
     let start = stretch.start;
+    let share = ahead.share(stretch.len());
     for l in stretch {
+        share.fetch::<V>(l - start);
         let mut row = [V::zero(); C];
         for c in 0..C {
             row[c] = V::load(dyt, (l - start) * outputs + o + c * V::LANES);
@@ -361,6 +374,7 @@ fn stretch_outer<V: Vector>(
     lanes: usize,
     stretch: Range<usize>,
     dw: &mut [V::Real],
+    ahead: &mut Ahead,
 ) -> usize {
     macro_rules! columns {
         // tiles of $r inputs, then smaller ones: one input alone cannot hide the latency of its sums
@@ -373,7 +387,7 @@ fn stretch_outer<V: Vector>(
         }};
         ($i:ident, $r:literal, $c:literal, $o:expr) => {
             while inputs - $i >= $r {
-                outer_tile::<V, $r, $c>(x, dyt, lanes, stretch.clone(), ($i, $o, outputs), dw);
+                outer_tile::<V, $r, $c>(x, dyt, lanes, stretch.clone(), ($i, $o, outputs), dw, ahead);
                 $i += $r;
             }
         };
@@ -402,14 +416,15 @@ fn stretch_outer<V: Vector>(
 
 dispatched! {
     /// `dw += x dyᵀ` for the first `used` lanes, with dy transposed, `[lanes][outputs]`; outputs fill vectors.
-    pub(super) fn outer_transposed(inputs: usize, outputs: usize, x: &[T], dyt: &[T], lanes: usize, used: usize, dw: &mut [T]) {
-        stretch_outer::<V>(inputs, outputs, x, dyt, lanes, 0..used, dw);
+    pub(super) fn outer_transposed(inputs: usize, outputs: usize, x: &[T], dyt: &[T], lanes: usize, used: usize, dw: &mut [T], ahead: &mut Ahead) {
+        stretch_outer::<V>(inputs, outputs, x, dyt, lanes, 0..used, dw, ahead);
     }
 }
 
 dispatched! {
     /// `dw += x dyᵀ` and `db += sum of dy`, where they are wanted.
-    fn outer(inputs: usize, outputs: usize, x: &[T], dy: &[T], dyt: &mut [T], lanes: usize, dw: &mut [T], db: &mut [T]) {
+    fn outer(inputs: usize, outputs: usize, x: &[T], dy: &[T], lanes: usize, dw: &mut [T], db: &mut [T], scratch: &mut Scratch<T>) {
+        let Scratch { memory: dyt, ahead } = scratch;
         let inputs = if dw.is_empty() { 0 } else { inputs };
         let mut o = 0;
         for start in (0..lanes).step_by(STRETCH) {
@@ -418,7 +433,7 @@ dispatched! {
             if !db.is_empty() {
                 sums::<V>(outputs, dyt, stretch.len(), db);
             }
-            o = stretch_outer::<V>(inputs, outputs, x, dyt, lanes, stretch, dw);
+            o = stretch_outer::<V>(inputs, outputs, x, dyt, lanes, stretch, dw, ahead);
         }
         while o < outputs {
             for i in 0..inputs {

@@ -79,11 +79,18 @@ impl<T: Real> Kernel<T> for Transform<T> {
         // three complex sequences of the widest vector
         3 * 2 * self.plan.length * 16
     }
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut [T]) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut Scratch<T>) {
         let run = if self.inverse { synthesis } else { analysis };
         run(isa, &self.plan, &self.weights[0], self.lanes, x[0], false, y, scratch);
     }
-    fn reverse(&self, isa: Isa, _: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], scratch: &mut [T]) {
+    fn reverse(
+        &self,
+        isa: Isa,
+        _: Seen<'_, T>,
+        dy: &mut [T],
+        dx: &mut [Adjoint<T>],
+        scratch: &mut Scratch<T>,
+    ) {
         let run = if self.inverse { analysis } else { synthesis };
         run(isa, &self.plan, &self.weights[1], self.lanes, dy, dx[0].accumulate, &mut dx[0].data, scratch);
     }
@@ -397,10 +404,10 @@ struct Multiplier<T> {
 }
 
 impl<T: Real> Kernel<T> for Multiplier<T> {
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut [T]) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
         multiply(isa, &self.forward, self.lanes, &x, false, y);
     }
-    fn reverse(&self, isa: Isa, _: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut [T]) {
+    fn reverse(&self, isa: Isa, _: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut Scratch<T>) {
         for (symbol, dx) in self.reverse.chunks(1).zip(dx).filter(|(_, dx)| dx.wanted()) {
             multiply(isa, symbol, self.lanes, &[dy], dx.accumulate, &mut dx.data);
         }

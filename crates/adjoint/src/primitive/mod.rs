@@ -71,9 +71,12 @@ pub use separable::Axis;
 pub use solve::Tridiagonal;
 pub use window::{Lattice, Sampling};
 
+use crate::ahead::Ahead;
+use crate::buffer::Buffer;
 use crate::simd::{Isa, Real};
 use crate::trace::Shape;
 use std::any::Any;
+use std::ops::{Deref, DerefMut};
 
 /// Most inputs a primitive takes.
 pub(crate) const MAX_INPUTS: usize = 6;
@@ -162,7 +165,7 @@ pub struct Seen<'a, T> {
 /// Where the adjoint of one input goes.
 pub struct Adjoint<T> {
     /// Empty if nobody wants it.
-    pub(crate) data: crate::buffer::Buffer<T>,
+    pub(crate) data: Buffer<T>,
     /// Add to what is there, or overwrite it.
     pub(crate) accumulate: bool,
 }
@@ -179,6 +182,26 @@ impl<T: Real> Adjoint<T> {
     }
 }
 
+/// What kernels use and leave to the next one: memory, as a slice, and what they may fetch beside their work.
+#[doc(hidden)]
+pub struct Scratch<T> {
+    pub(crate) memory: Buffer<T>,
+    pub(crate) ahead: Ahead,
+}
+
+impl<T> Deref for Scratch<T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        &self.memory
+    }
+}
+
+impl<T> DerefMut for Scratch<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.memory
+    }
+}
+
 /// A primitive made ready for a chunk size and a precision.
 pub trait Kernel<T>: Send + Sync {
     /// Numbers of scratch memory it wants.
@@ -187,8 +210,15 @@ pub trait Kernel<T>: Send + Sync {
         0
     }
     #[doc(hidden)]
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut [T]);
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut Scratch<T>);
     /// `dy` may be used as scratch: nobody reads it afterwards.
     #[doc(hidden)]
-    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], scratch: &mut [T]);
+    fn reverse(
+        &self,
+        isa: Isa,
+        seen: Seen<'_, T>,
+        dy: &mut [T],
+        dx: &mut [Adjoint<T>],
+        scratch: &mut Scratch<T>,
+    );
 }

@@ -43,13 +43,13 @@ impl<T: Real> Kernel<T> for Products {
     fn scratch(&self) -> usize {
         self.m * self.ny * self.samples
     }
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut [T]) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut Scratch<T>) {
         let Products { nx, ny, m, samples } = *self;
         let b = &mut scratch[..m * ny * samples];
         transpose(isa, ny, m, samples, x[1], false, b);
         product(isa, Sizes { rows: nx, inner: m, cols: ny, samples, strides: (m, 1) }, x[0], b, false, y);
     }
-    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut [T]) {
+    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut Scratch<T>) {
         let Products { nx, ny, m, samples } = *self;
         let sizes = [
             Sizes { rows: nx, inner: ny, cols: m, samples, strides: (ny, 1) },

@@ -203,7 +203,7 @@ impl<T: Real> Kernel<T> for Layer {
             + self.outputs * filled(self.line())
     }
 
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut [T]) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut Scratch<T>) {
         let [positions, features, weight, ..] = x;
         let Parts { maps, points, by_lane, .. } = self.cut(scratch);
         self.load(isa, features, maps, points);
@@ -218,7 +218,14 @@ impl<T: Real> Kernel<T> for Layer {
         }
     }
 
-    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], scratch: &mut [T]) {
+    fn reverse(
+        &self,
+        isa: Isa,
+        seen: Seen<'_, T>,
+        dy: &mut [T],
+        dx: &mut [Adjoint<T>],
+        scratch: &mut Scratch<T>,
+    ) {
         let [positions, features, weight, ..] = seen.x;
         let Parts { maps, points, turned, by_lane, weights } = self.cut(scratch);
         let line = self.line();

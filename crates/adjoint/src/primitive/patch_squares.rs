@@ -58,7 +58,7 @@ impl<T: Real> Kernel<T> for Squares {
     fn scratch(&self) -> usize {
         self.points()
     }
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut [T]) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut Scratch<T>) {
         let squares = &mut scratch[..self.points()];
         squares.fill(T::default());
         for map in x[1].chunks_exact(squares.len()) {
@@ -70,7 +70,14 @@ impl<T: Real> Kernel<T> for Squares {
             *y = sum;
         }
     }
-    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], scratch: &mut [T]) {
+    fn reverse(
+        &self,
+        isa: Isa,
+        seen: Seen<'_, T>,
+        dy: &mut [T],
+        dx: &mut [Adjoint<T>],
+        scratch: &mut Scratch<T>,
+    ) {
         if dx[0].wanted() {
             dx[0].prepare();
         }

@@ -151,13 +151,20 @@ impl<T: Real> Kernel<T> for View {
     fn scratch(&self) -> usize {
         (self.lattice.patch + 1) * LANES
     }
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut [T]) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut Scratch<T>) {
         match self.lattice.sampling {
             Sampling::Cell => forward_cell(isa, self, x[0], x[1], y),
             Sampling::Linear => forward_linear(isa, self, x[0], x[1], y, scratch),
         }
     }
-    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], scratch: &mut [T]) {
+    fn reverse(
+        &self,
+        isa: Isa,
+        seen: Seen<'_, T>,
+        dy: &mut [T],
+        dx: &mut [Adjoint<T>],
+        scratch: &mut Scratch<T>,
+    ) {
         dx.iter_mut().filter(|to| to.wanted()).for_each(Adjoint::prepare);
         let (dxi, dfields) = dx.split_at_mut(1);
         let (dxi, dfields) = (&mut dxi[0].data[..], &mut dfields[0].data[..]);

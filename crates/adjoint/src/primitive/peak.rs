@@ -26,10 +26,10 @@ struct Columns {
 }
 
 impl<T: Real> Kernel<T> for Columns {
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut [T]) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
         forward(isa, self, x[0], y);
     }
-    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut [T]) {
+    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut Scratch<T>) {
         reverse(isa, self, seen.x[0], dy, dx[0].accumulate, &mut dx[0].data);
     }
 }

@@ -92,11 +92,11 @@ struct Solver<T> {
 }
 
 impl<T: Real> Kernel<T> for Solver<T> {
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut [T]) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
         y.copy_from_slice(x[0]);
         solve(isa, &self.forward, self.lanes, y);
     }
-    fn reverse(&self, isa: Isa, _: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut [T]) {
+    fn reverse(&self, isa: Isa, _: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut Scratch<T>) {
         solve(isa, &self.reverse, self.lanes, dy);
         super::binary::add_scaled(isa, T::of(1.0), dy, dx[0].accumulate, &mut dx[0].data);
     }

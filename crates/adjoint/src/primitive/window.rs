@@ -154,7 +154,7 @@ impl View {
 }
 
 impl<T: Real> Kernel<T> for View {
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut [T]) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
         let (positions, fields) = x.split_first().expect("positions come first");
         let fields = &fields[..y.len() / (self.lattice.width * self.lanes)];
         match self.lattice.sampling {
@@ -167,7 +167,7 @@ impl<T: Real> Kernel<T> for View {
         }
     }
 
-    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut [T]) {
+    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut Scratch<T>) {
         let (dxi, dfields) = dx.split_at_mut(1);
         if dxi[0].wanted() {
             dxi[0].prepare();

@@ -38,6 +38,9 @@ pub trait Vector: Copy {
     /// Sum of the lanes.
     fn sum(self) -> Self::Real;
 
+    /// Asks for the cache line at an address, which need not be one of ours.
+    #[inline(always)]
+    fn prefetch(_address: usize) {}
     /// `1 / self`, to rounding or within one unit in the last place where that is faster.
     #[inline(always)]
     fn reciprocal(self) -> Self {

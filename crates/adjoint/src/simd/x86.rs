@@ -53,6 +53,11 @@ macro_rules! avx {
             fn sqrt(self) -> Self {
                 Self(unsafe { $sqrt(self.0) })
             }
+            #[inline(always)]
+            fn prefetch(address: usize) {
+                // into the second level: the first is full of what this step needs
+                unsafe { _mm_prefetch::<_MM_HINT_T1>(std::ptr::without_provenance(address)) }
+            }
             binary! { $($binary)* }
             avx! { @special $t $lanes $special }
             $($extra)*

@@ -348,14 +348,21 @@ impl<T: Real> Kernel<T> for Passes<T> {
         let [first, second] = &self.axes;
         self.middle() + first.outputs().max(first.inputs) * second.outputs() * self.lanes
     }
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut [T]) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut Scratch<T>) {
         if self.transposed {
             self.reduce(isa, x[0], false, y, scratch)
         } else {
             self.expand(isa, x[0], false, y, scratch)
         }
     }
-    fn reverse(&self, isa: Isa, _: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], scratch: &mut [T]) {
+    fn reverse(
+        &self,
+        isa: Isa,
+        _: Seen<'_, T>,
+        dy: &mut [T],
+        dx: &mut [Adjoint<T>],
+        scratch: &mut Scratch<T>,
+    ) {
         if self.transposed {
             self.expand(isa, dy, dx[0].accumulate, &mut dx[0].data, scratch)
         } else {
