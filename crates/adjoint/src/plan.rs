@@ -383,8 +383,8 @@ fn place_values(trace: &Trace, facts: &Facts, samples: usize) -> Values {
     Values { value_of, stored, kept, value_len: slots, recompute, beside_stored }
 }
 
-/// Work per number from which reading it back from memory is cheaper than computing it again: a dense layer with many inputs, or several
-/// smaller ones that nothing else needs.
+/// Work per number from which reading it back from memory is cheaper than computing it again: a dense layer with many inputs, several
+/// smaller ones that nothing else needs, or a number from somewhere in a field.
 const EXPENSIVE: f64 = 80.0;
 
 /// What it takes to read a number in cache, in operations on numbers in registers.
@@ -405,7 +405,7 @@ fn recompute_cost(
         let before: f64 = inputs.iter().filter(|i| !there(i.0)).map(|i| cost[i.0]).sum();
         let read: usize =
             io.inputs.iter().filter(|shape| !shape.shared).map(|shape| shape.len(samples)).sum();
-        cost[id] = primitive.flops(&io) + READING * read as f64 + before;
+        cost[id] = primitive.effort(&io) + READING * read as f64 + before;
     }
     cost
 }

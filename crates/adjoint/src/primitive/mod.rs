@@ -137,6 +137,11 @@ pub trait Primitive: Any + Send + Sync {
     fn flops(&self, io: &Io) -> f64 {
         io.output.len(io.samples) as f64
     }
+    /// The time of one forward run in the same unit, where it is not the arithmetic that takes it.
+    #[doc(hidden)]
+    fn effort(&self, io: &Io) -> f64 {
+        self.flops(io)
+    }
 }
 
 /// Builds the kernel of a primitive in both precisions.
