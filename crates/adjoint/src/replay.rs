@@ -11,7 +11,7 @@ use crate::buffer::Buffer;
 use crate::plan::{Op, Plan};
 use crate::primitive::{Adjoint, Kernel, MAX_INPUTS, Scratch, Seen};
 use crate::simd::{Isa, Real};
-use std::mem::take;
+use std::mem::{swap, take};
 use std::sync::Arc;
 
 /// How the reverse sweep gets the values inside a step.
@@ -34,6 +34,8 @@ pub(crate) struct Kernels<T> {
 pub(crate) struct Worker<T> {
     pub values: Vec<Buffer<T>>,
     pub adjoints: Vec<Buffer<T>>,
+    /// Adjoints of the inputs of the primitive being reversed; empty in between.
+    dx: [Adjoint<T>; MAX_INPUTS],
     scratch: Scratch<T>,
     /// States before every step and after the last.
     history: Vec<Vec<Buffer<T>>>,
@@ -49,6 +51,7 @@ impl<T: Real> Worker<T> {
         let mut worker = Worker {
             values: plan.value_len.iter().map(|&n| Buffer::new(n)).collect(),
             adjoints: Vec::new(),
+            dx: std::array::from_fn(|_| Adjoint { data: Buffer::default(), accumulate: true }),
             scratch: Scratch { memory: Buffer::new(scratch), ahead: Ahead::default() },
             history: Vec::new(),
             store: Vec::new(),
@@ -135,7 +138,7 @@ impl<T: Real> Worker<T> {
         for (i, next) in plan.handed_on.iter().enumerate() {
             if let Some(next) = *next {
                 let state = plan.states[i].value;
-                std::mem::swap(&mut self.history[t][i], &mut self.values[state]);
+                swap(&mut self.history[t][i], &mut self.values[state]);
                 self.values.swap(state, next);
             }
         }
@@ -156,8 +159,8 @@ impl<T: Real> Worker<T> {
     pub fn exchange_states(&mut self, plan: &Plan, t: usize) {
         for (i, state) in plan.states.iter().enumerate() {
             if let Some(next) = plan.handed_on[i] {
-                std::mem::swap(&mut self.history[t][i], &mut self.values[state.value]);
-                std::mem::swap(&mut self.history[t + 1][i], &mut self.values[next]);
+                swap(&mut self.history[t][i], &mut self.values[state.value]);
+                swap(&mut self.history[t + 1][i], &mut self.values[next]);
             } else {
                 self.values[state.value].copy_from_slice(&self.history[t][i]);
             }
@@ -170,7 +173,7 @@ impl<T: Real> Worker<T> {
     /// Exchanges the stored values of step `t` with the buffers in their slots: out after the step, back before its reverse.
     pub fn exchange_stored(&mut self, plan: &Plan, t: usize) {
         for (kept, &slot) in self.store[t].iter_mut().zip(&plan.stored) {
-            std::mem::swap(kept, &mut self.values[slot]);
+            swap(kept, &mut self.values[slot]);
         }
     }
 
@@ -258,11 +261,10 @@ impl<T: Real> Worker<T> {
     fn reverse_op(&mut self, op: &Op, kernel: &dyn Kernel<T>, isa: Isa) {
         let Some(r) = &op.reverse else { return };
         let mut dy = take(&mut self.adjoints[r.from]);
-        let mut dx: [Adjoint<T>; MAX_INPUTS] =
-            std::array::from_fn(|_| Adjoint { data: Buffer::default(), accumulate: true });
-        for (dx, to) in dx.iter_mut().zip(&r.to) {
+        for (dx, to) in self.dx.iter_mut().zip(&r.to) {
             if let Some((slot, accumulate)) = *to {
-                *dx = Adjoint { data: take(&mut self.adjoints[slot]), accumulate };
+                swap(&mut dx.data, &mut self.adjoints[slot]);
+                dx.accumulate = accumulate;
             }
         }
         let mut seen = Seen { x: [&[]; MAX_INPUTS], y: &[] };
@@ -274,10 +276,10 @@ impl<T: Real> Worker<T> {
         if let Some(slot) = r.seen_output {
             seen.y = &self.values[slot];
         }
-        kernel.reverse(isa, seen, &mut dy, &mut dx[..r.to.len()], &mut self.scratch);
-        for (dx, to) in dx.iter_mut().zip(&r.to) {
-            if let Some((slot, _)) = to {
-                self.adjoints[*slot] = take(&mut dx.data);
+        kernel.reverse(isa, seen, &mut dy, &mut self.dx[..r.to.len()], &mut self.scratch);
+        for (dx, to) in self.dx.iter_mut().zip(&r.to) {
+            if let Some((slot, _)) = *to {
+                swap(&mut dx.data, &mut self.adjoints[slot]);
             }
         }
         self.adjoints[r.from] = dy;

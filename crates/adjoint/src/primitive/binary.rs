@@ -37,17 +37,26 @@ impl<T: Real> Kernel<T> for Binary {
     fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
         forward(isa, *self, x[0], x[1], y);
     }
-    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut Scratch<T>) {
-        for i in 0..2 {
-            let to = &mut dx[i];
-            if !to.wanted() {
+    fn reverse(
+        &self,
+        isa: Isa,
+        seen: Seen<'_, T>,
+        dy: &mut Buffer<T>,
+        dx: &mut [Adjoint<T>],
+        _: &mut Scratch<T>,
+    ) {
+        // the first input at last, because dy itself can become the adjoint of a summand
+        for i in [1, 0] {
+            let Adjoint { data: to, accumulate } = &mut dx[i];
+            if to.is_empty() {
                 continue;
             }
-            let (acc, to) = (to.accumulate, &mut to.data[..]);
+            let acc = *accumulate;
             match self {
                 Binary::Mul => add_product(isa, seen.x[1 - i], dy, acc, to),
                 Binary::Div => add_quotient(isa, seen.x[1], (i == 1).then_some(seen.y), dy, acc, to),
                 Binary::Sub if i == 1 => add_scaled(isa, T::of(-1.0), dy, acc, to),
+                _ if i == 0 && !acc => std::mem::swap(dy, to),
                 _ => add_scaled(isa, T::of(1.0), dy, acc, to),
             }
         }

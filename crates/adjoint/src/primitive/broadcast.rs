@@ -81,7 +81,14 @@ impl<T: Real> Kernel<T> for Repeat {
             }
         });
     }
-    fn reverse(&self, isa: Isa, _: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut Scratch<T>) {
+    fn reverse(
+        &self,
+        isa: Isa,
+        _: Seen<'_, T>,
+        dy: &mut Buffer<T>,
+        dx: &mut [Adjoint<T>],
+        _: &mut Scratch<T>,
+    ) {
         dx[0].prepare();
         if self.whole_rows() {
             let to = &mut dx[0].data[..];

@@ -64,7 +64,14 @@ impl<T: Real> Kernel<T> for Tables<T> {
     fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
         combine(isa, &self.tables, &x, y);
     }
-    fn reverse(&self, isa: Isa, _: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut Scratch<T>) {
+    fn reverse(
+        &self,
+        isa: Isa,
+        _: Seen<'_, T>,
+        dy: &mut Buffer<T>,
+        dx: &mut [Adjoint<T>],
+        _: &mut Scratch<T>,
+    ) {
         for (table, dx) in self.tables.iter().zip(dx) {
             if dx.wanted() {
                 spread(isa, table, dy, dx.accumulate, &mut dx.data);

@@ -87,7 +87,7 @@ impl<T: Real> Kernel<T> for Transform<T> {
         &self,
         isa: Isa,
         _: Seen<'_, T>,
-        dy: &mut [T],
+        dy: &mut Buffer<T>,
         dx: &mut [Adjoint<T>],
         scratch: &mut Scratch<T>,
     ) {
@@ -407,7 +407,14 @@ impl<T: Real> Kernel<T> for Multiplier<T> {
     fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
         multiply(isa, &self.forward, self.lanes, &x, false, y);
     }
-    fn reverse(&self, isa: Isa, _: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut Scratch<T>) {
+    fn reverse(
+        &self,
+        isa: Isa,
+        _: Seen<'_, T>,
+        dy: &mut Buffer<T>,
+        dx: &mut [Adjoint<T>],
+        _: &mut Scratch<T>,
+    ) {
         for (symbol, dx) in self.reverse.chunks(1).zip(dx).filter(|(_, dx)| dx.wanted()) {
             multiply(isa, symbol, self.lanes, &[dy], dx.accumulate, &mut dx.data);
         }

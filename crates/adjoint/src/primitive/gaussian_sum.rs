@@ -100,7 +100,14 @@ impl<T: Real> Kernel<T> for Bumps<T> {
         y.fill(T::default());
         forward(isa, self, x[0], x[1], y);
     }
-    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut Scratch<T>) {
+    fn reverse(
+        &self,
+        isa: Isa,
+        seen: Seen<'_, T>,
+        dy: &mut Buffer<T>,
+        dx: &mut [Adjoint<T>],
+        _: &mut Scratch<T>,
+    ) {
         let (dxi, dw) = dx.split_at_mut(1);
         reverse(isa, self, seen.x[0], seen.x[1], dy, &mut dxi[0], &mut dw[0]);
     }

@@ -26,7 +26,14 @@ impl<T: Real> Kernel<T> for Norm {
     fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
         length(isa, x[0], y);
     }
-    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut Scratch<T>) {
+    fn reverse(
+        &self,
+        isa: Isa,
+        seen: Seen<'_, T>,
+        dy: &mut Buffer<T>,
+        dx: &mut [Adjoint<T>],
+        _: &mut Scratch<T>,
+    ) {
         reverse_length(isa, seen.x[0], seen.y, dy, dx[0].accumulate, &mut dx[0].data);
     }
 }
@@ -106,7 +113,14 @@ impl<T: Real> Kernel<T> for Limit {
     fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
         limit(isa, self, x[0], y);
     }
-    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut Scratch<T>) {
+    fn reverse(
+        &self,
+        isa: Isa,
+        seen: Seen<'_, T>,
+        dy: &mut Buffer<T>,
+        dx: &mut [Adjoint<T>],
+        _: &mut Scratch<T>,
+    ) {
         reverse_limit(isa, self, seen.x[0], dy, dx[0].accumulate, &mut dx[0].data);
     }
 }

@@ -216,13 +216,13 @@ pub trait Kernel<T>: Send + Sync {
     }
     #[doc(hidden)]
     fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut Scratch<T>);
-    /// `dy` may be used as scratch: nobody reads it afterwards.
+    /// `dy` may be used as scratch, nobody reads it afterwards, and may become the adjoint of an input of the same size.
     #[doc(hidden)]
     fn reverse(
         &self,
         isa: Isa,
         seen: Seen<'_, T>,
-        dy: &mut [T],
+        dy: &mut Buffer<T>,
         dx: &mut [Adjoint<T>],
         scratch: &mut Scratch<T>,
     );

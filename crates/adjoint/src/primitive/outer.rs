@@ -49,7 +49,14 @@ impl<T: Real> Kernel<T> for Products {
         transpose(isa, ny, m, samples, x[1], false, b);
         product(isa, Sizes { rows: nx, inner: m, cols: ny, samples, strides: (m, 1) }, x[0], b, false, y);
     }
-    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut Scratch<T>) {
+    fn reverse(
+        &self,
+        isa: Isa,
+        seen: Seen<'_, T>,
+        dy: &mut Buffer<T>,
+        dx: &mut [Adjoint<T>],
+        _: &mut Scratch<T>,
+    ) {
         let Products { nx, ny, m, samples } = *self;
         let sizes = [
             Sizes { rows: nx, inner: ny, cols: m, samples, strides: (ny, 1) },

@@ -222,7 +222,7 @@ impl<T: Real> Kernel<T> for Layer {
         &self,
         isa: Isa,
         seen: Seen<'_, T>,
-        dy: &mut [T],
+        dy: &mut Buffer<T>,
         dx: &mut [Adjoint<T>],
         scratch: &mut Scratch<T>,
     ) {

@@ -74,7 +74,7 @@ impl<T: Real> Kernel<T> for Squares {
         &self,
         isa: Isa,
         seen: Seen<'_, T>,
-        dy: &mut [T],
+        dy: &mut Buffer<T>,
         dx: &mut [Adjoint<T>],
         scratch: &mut Scratch<T>,
     ) {

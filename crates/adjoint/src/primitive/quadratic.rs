@@ -28,7 +28,14 @@ impl<T: Real> Kernel<T> for Quadratic {
     fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
         form(isa, [self.a, self.b, self.c].map(T::of), x[0], x[1], y);
     }
-    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut Scratch<T>) {
+    fn reverse(
+        &self,
+        isa: Isa,
+        seen: Seen<'_, T>,
+        dy: &mut Buffer<T>,
+        dx: &mut [Adjoint<T>],
+        _: &mut Scratch<T>,
+    ) {
         // d/dp = 2 a p + b q, d/dq = 2 c q + b p
         for (i, own) in [self.a, self.c].into_iter().enumerate() {
             if dx[i].wanted() {

@@ -31,7 +31,14 @@ impl<T: Real> Kernel<T> for Reduce {
             Reduce::SumOfSquares => sum_of_squares(isa, x[0], y),
         }
     }
-    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut Scratch<T>) {
+    fn reverse(
+        &self,
+        isa: Isa,
+        seen: Seen<'_, T>,
+        dy: &mut Buffer<T>,
+        dx: &mut [Adjoint<T>],
+        _: &mut Scratch<T>,
+    ) {
         dx[0].prepare();
         match self {
             Reduce::Sum => spread(isa, dy, &mut dx[0].data),

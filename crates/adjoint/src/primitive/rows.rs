@@ -27,7 +27,14 @@ impl<T: Real> Kernel<T> for Cut {
     fn forward(&self, _: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
         y.copy_from_slice(&x[0][self.range.clone()]);
     }
-    fn reverse(&self, isa: Isa, _: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut Scratch<T>) {
+    fn reverse(
+        &self,
+        isa: Isa,
+        _: Seen<'_, T>,
+        dy: &mut Buffer<T>,
+        dx: &mut [Adjoint<T>],
+        _: &mut Scratch<T>,
+    ) {
         dx[0].prepare();
         add_scaled(isa, T::of(1.0), dy, true, &mut dx[0].data[self.range.clone()]);
     }
@@ -56,7 +63,14 @@ impl<T: Real> Kernel<T> for Join {
         y[..self.first].copy_from_slice(x[0]);
         y[self.first..].copy_from_slice(x[1]);
     }
-    fn reverse(&self, isa: Isa, _: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut Scratch<T>) {
+    fn reverse(
+        &self,
+        isa: Isa,
+        _: Seen<'_, T>,
+        dy: &mut Buffer<T>,
+        dx: &mut [Adjoint<T>],
+        _: &mut Scratch<T>,
+    ) {
         let (above, below) = dy.split_at(self.first);
         for (part, to) in [above, below].into_iter().zip(dx) {
             if to.wanted() {

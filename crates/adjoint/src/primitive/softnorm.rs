@@ -3,6 +3,7 @@
 //! Reverse, with `s = (1 - y²) dy`: `dx = s / (|x| + 1) - x (x . s) / (|x| (|x| + 1)²)`. Norm and tanh are one primitive
 //! because together they pass over memory once less, and need one value less in reverse.
 
+use super::binary::add_scaled;
 use super::*;
 use crate::simd::{self, Vector, dispatched};
 
@@ -33,13 +34,25 @@ impl<T: Real> Kernel<T> for Columns {
     fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
         forward(isa, self.rows, self.lanes, x[0], y);
     }
-    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut Scratch<T>) {
-        reverse(isa, self.rows, self.lanes, seen.x[0], seen.y, dy, dx[0].accumulate, &mut dx[0].data);
+    fn reverse(
+        &self,
+        isa: Isa,
+        seen: Seen<'_, T>,
+        dy: &mut Buffer<T>,
+        dx: &mut [Adjoint<T>],
+        _: &mut Scratch<T>,
+    ) {
+        reverse(isa, self.rows, self.lanes, seen.x[0], seen.y, dy);
+        if dx[0].accumulate {
+            add_scaled(isa, T::of(1.0), dy, true, &mut dx[0].data);
+        } else {
+            std::mem::swap(dy, &mut dx[0].data);
+        }
     }
 }
 
 /// `C` vectors of lanes from `l` on (the only one of `count` lanes if C is 1). Sums over the rows are chains of dependent additions:
-/// several columns of them at once hide their latency, and long runs of every row come faster from the second-level cache than short ones.
+/// several columns of them at once hide their latency.
 #[inline(always)]
 fn forward_strip<V: Vector, const C: usize>(
     rows: usize,
@@ -69,6 +82,8 @@ fn forward_strip<V: Vector, const C: usize>(
     }
 }
 
+/// From dy to dx, in place. Everything is computed twice from x, y and dy, because a third number per place would not fit into
+/// the first-level cache; the second pass begins with the rows that the first has read last.
 #[inline(always)]
 fn reverse_strip<V: Vector, const C: usize>(
     rows: usize,
@@ -76,20 +91,16 @@ fn reverse_strip<V: Vector, const C: usize>(
     (l, count): (usize, usize),
     x: &[V::Real],
     y: &[V::Real],
-    ds: &mut [V::Real],
-    accumulate: bool,
-    to: &mut [V::Real],
+    d: &mut [V::Real],
 ) {
     let n = if C == 1 { count } else { V::LANES };
     let (mut square, mut dot) = ([V::of(TINY); C], [V::zero(); C]);
     for row in 0..rows {
         for c in 0..C {
             let at = row * lanes + l + c * V::LANES;
-            let (v, t, d) = (V::get(x, at, n), V::get(y, at, n), V::get(ds, at, n));
-            let s = t.mul(t).fnma(d, d);
-            s.put(ds, at, n);
+            let (v, t, d) = (V::get(x, at, n), V::get(y, at, n), V::get(d, at, n));
             square[c] = v.fma(v, square[c]);
-            dot[c] = v.fma(s, dot[c]);
+            dot[c] = v.fma(t.mul(t).fnma(d, d), dot[c]);
         }
     }
     let (mut scale, mut pull) = ([V::zero(); C], [V::zero(); C]);
@@ -98,33 +109,29 @@ fn reverse_strip<V: Vector, const C: usize>(
         scale[c] = V::of(1.0).div(norm.add(V::of(1.0)));
         pull[c] = dot[c].mul(scale[c]).mul(scale[c]).div(norm);
     }
-    for row in 0..rows {
+    for row in (0..rows).rev() {
         for c in 0..C {
             let at = row * lanes + l + c * V::LANES;
-            let d = V::get(ds, at, n).mul(scale[c]);
-            V::get(x, at, n).fnma(pull[c], d).put_or_add(accumulate, to, at, n);
+            let (v, t, s) = (V::get(x, at, n), V::get(y, at, n), V::get(d, at, n));
+            v.fnma(pull[c], t.mul(t).fnma(s, s).mul(scale[c])).put(d, at, n);
         }
     }
 }
 
-/// All lanes in strips: eight vectors wide where there are registers for them, then four, then one.
+/// Runs the block for all lanes in strips of the given widths and at last of one vector; `at` is its first lane and the lanes of a vector.
 macro_rules! strips {
-    ($strip:ident($($arg:expr),*), $V:ident, $rows:expr, $lanes:expr) => {{
+    ($V:ident, $lanes:expr, [$($width:literal),*], |$at:ident, $C:ident| $body:expr) => {{
         let mut l = 0;
-        macro_rules! wide {
-            ($width:literal) => {
-                while l + $width * $V::LANES <= $lanes {
-                    $strip::<$V, $width>($rows, $lanes, (l, $V::LANES), $($arg),*);
-                    l += $width * $V::LANES;
-                }
-            };
-        }
-        if $V::TILE == 8 {
-            wide!(8);
-        }
-        wide!(4);
+        $(while l + $width * $V::LANES <= $lanes {
+            const $C: usize = $width;
+            let $at = (l, $V::LANES);
+            $body;
+            l += $width * $V::LANES;
+        })*
         while l < $lanes {
-            $strip::<$V, 1>($rows, $lanes, (l, $V::LANES.min($lanes - l)), $($arg),*);
+            const $C: usize = 1;
+            let $at = (l, $V::LANES.min($lanes - l));
+            $body;
             l += $V::LANES;
         }
     }};
@@ -132,12 +139,17 @@ macro_rules! strips {
 
 dispatched! {
     fn forward(rows: usize, lanes: usize, x: &[T], y: &mut [T]) {
-        strips!(forward_strip(x, y), V, rows, lanes);
+        if V::TILE == 8 {
+            // long runs of every row come faster from the second-level cache than short ones
+            strips!(V, lanes, [8, 4], |at, C| forward_strip::<V, C>(rows, lanes, at, x, y));
+        } else {
+            strips!(V, lanes, [4], |at, C| forward_strip::<V, C>(rows, lanes, at, x, y));
+        }
     }
 }
 
 dispatched! {
-    fn reverse(rows: usize, lanes: usize, x: &[T], y: &[T], ds: &mut [T], accumulate: bool, to: &mut [T]) {
-        strips!(reverse_strip(x, y, ds, accumulate, to), V, rows, lanes);
+    fn reverse(rows: usize, lanes: usize, x: &[T], y: &[T], d: &mut [T]) {
+        strips!(V, lanes, [4], |at, C| reverse_strip::<V, C>(rows, lanes, at, x, y, d));
     }
 }

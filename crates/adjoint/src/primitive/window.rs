@@ -171,7 +171,14 @@ impl<T: Real> Kernel<T> for View {
         }
     }
 
-    fn reverse(&self, isa: Isa, seen: Seen<'_, T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut Scratch<T>) {
+    fn reverse(
+        &self,
+        isa: Isa,
+        seen: Seen<'_, T>,
+        dy: &mut Buffer<T>,
+        dx: &mut [Adjoint<T>],
+        _: &mut Scratch<T>,
+    ) {
         let (dxi, dfields) = dx.split_at_mut(1);
         if dxi[0].wanted() {
             dxi[0].prepare();

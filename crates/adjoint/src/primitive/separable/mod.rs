@@ -359,7 +359,7 @@ impl<T: Real> Kernel<T> for Passes<T> {
         &self,
         isa: Isa,
         _: Seen<'_, T>,
-        dy: &mut [T],
+        dy: &mut Buffer<T>,
         dx: &mut [Adjoint<T>],
         scratch: &mut Scratch<T>,
     ) {
