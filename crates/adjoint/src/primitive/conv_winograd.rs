@@ -13,7 +13,8 @@
 //! carries dy to dx, has the same v with first and last exchanged.
 
 use super::conv::{Finish, SIDE, TAPS, bias_sums, mask, transpose};
-use super::dense::{Target, Weights, outer_transposed, product};
+use super::dense::{Target, Weights, product};
+use super::weight_adjoint::outer_transposed;
 use super::*;
 use crate::simd::{Vector, dispatched, sweep};
 use std::ops::Range;

@@ -3,11 +3,11 @@
 //!
 //! Three products: forward `wᵀ x`; reverse `dx = w dy`, `dw = x dyᵀ`, `db = sum dy`. In the first two the lanes are the
 //! vector axis and weights are broadcast, which needs no packing: a tile of outputs times up to three vectors
-//! stays in registers while the inputs stream by. The third is a sum over lanes; with dy transposed first it has the same form,
-//! outputs as the vector axis and x broadcast, and needs no sums across a register.
+//! stays in registers while the inputs stream by. The third is a sum over lanes and lives in
+//! `weight_adjoint.rs`.
 
 use super::*;
-use crate::simd::{Vector, dispatched, sweep};
+use crate::simd::{Vector, dispatched};
 use std::ops::Range;
 
 pub(crate) struct Dense;
@@ -61,7 +61,7 @@ impl Layer {
 
 impl<T: Real> Kernel<T> for Layer {
     fn scratch(&self) -> usize {
-        self.outputs * STRETCH.min(self.lanes)
+        weight_adjoint::scratch(self.outputs, self.lanes)
     }
     fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut Scratch<T>) {
         for rows in self.blocks() {
@@ -109,7 +109,17 @@ impl<T: Real> Kernel<T> for Layer {
         dw.prepare();
         db.iter_mut().for_each(Adjoint::prepare);
         let db = db.first_mut().map_or(&mut [][..], |db| &mut db.data[..]);
-        outer(isa, self.inputs, self.outputs, seen.x[0], dy, self.lanes, &mut dw.data, db, scratch);
+        weight_adjoint::outer(
+            isa,
+            self.inputs,
+            self.outputs,
+            seen.x[0],
+            dy,
+            self.lanes,
+            &mut dw.data,
+            db,
+            scratch,
+        );
     }
 }
 
@@ -263,194 +273,6 @@ dispatched! {
                 (_, true) => strip!(1, true, l, count),
             }
             l += width * V::LANES;
-        }
-    }
-}
-
-/// Lanes of dy that are worked on together: few enough to stay in the first-level cache while all inputs pass by.
-const STRETCH: usize = 128;
-
-/// `dw += x dyᵀ` for `R` inputs from row `i` on and `C` vectors of outputs from `o` on, given a stretch of dy transposed.
-#[inline(always)]
-fn outer_tile<V: Vector, const R: usize, const C: usize>(
-    x: &[V::Real],
-    dyt: &[V::Real],
-    lanes: usize,
-    stretch: Range<usize>,
-    (i, o, outputs): (usize, usize, usize),
-    dw: &mut [V::Real],
-    ahead: &mut Ahead,
-) {
-    let mut sum = [[V::zero(); C]; R];
-    debug_assert!((i + R) * lanes <= x.len());
-    let start = stretch.start;
-    let share = ahead.share(stretch.len());
-    for l in stretch {
-        share.fetch::<V>(l - start);
-        let mut row = [V::zero(); C];
-        for c in 0..C {
-            row[c] = V::load(dyt, (l - start) * outputs + o + c * V::LANES);
-        }
-        for r in 0..R {
-            // SAFETY: the largest index is checked by the assertion above, against the sizes fixed at trace time.
-            let x = V::splat(unsafe { *x.get_unchecked((i + r) * lanes + l) });
-            for c in 0..C {
-                sum[r][c] = x.fma(row[c], sum[r][c]);
-            }
-        }
-    }
-    for r in 0..R {
-        for c in 0..C {
-            sum[r][c].put_or_add(true, dw, (i + r) * outputs + o + c * V::LANES, V::LANES);
-        }
-    }
-}
-
-/// Dot products over the lanes of row `i` of x with `C` rows of dy from `o` on: for outputs that do not fill a vector.
-#[inline(always)]
-fn dots<V: Vector, const C: usize>(
-    x: &[V::Real],
-    dy: &[V::Real],
-    lanes: usize,
-    (i, o, outputs): (usize, usize, usize),
-    dw: &mut [V::Real],
-) {
-    let mut sum = [V::zero(); C];
-    sweep!(V, lanes, |l, n| {
-        let row = V::get(x, i * lanes + l, n);
-        for c in 0..C {
-            sum[c] = row.fma(V::get(dy, (o + c) * lanes + l, n), sum[c]);
-        }
-    });
-    for c in 0..C {
-        dw[i * outputs + o + c] += sum[c].sum();
-    }
-}
-
-/// A stretch of the outputs of dy that fill vectors, transposed: `[stretch][outputs]`.
-#[inline(always)]
-fn transpose<V: Vector>(
-    outputs: usize,
-    dy: &[V::Real],
-    lanes: usize,
-    stretch: Range<usize>,
-    dyt: &mut [V::Real],
-) {
-    let whole_lanes = stretch.start + stretch.len() / V::LANES * V::LANES;
-    for o in (0..outputs / V::LANES * V::LANES).step_by(V::LANES) {
-        for l in (stretch.start..whole_lanes).step_by(V::LANES) {
-            V::transpose(&dy[o * lanes + l..], lanes, &mut dyt[(l - stretch.start) * outputs + o..], outputs);
-        }
-        for l in whole_lanes..stretch.end {
-            for c in 0..V::LANES {
-                dyt[(l - stretch.start) * outputs + o + c] = dy[(o + c) * lanes + l];
-            }
-        }
-    }
-}
-
-/// `db += sum over a stretch of dy`, given it transposed, for the outputs that fill vectors.
-#[inline(always)]
-fn sums<V: Vector>(outputs: usize, dyt: &[V::Real], stretch: usize, db: &mut [V::Real]) {
-    for o in (0..outputs / V::LANES * V::LANES).step_by(V::LANES) {
-        // four sums at once, because one addition would have to wait for the one before
-        let mut sum = [V::zero(); 4];
-        for l in (0..stretch).step_by(4) {
-            for j in 0..4.min(stretch - l) {
-                sum[j] = sum[j].add(V::load(dyt, (l + j) * outputs + o));
-            }
-        }
-        sum[0].add(sum[1]).add(sum[2].add(sum[3])).put_or_add(true, db, o, V::LANES);
-    }
-}
-
-/// `dw += x dyᵀ` for a stretch of lanes with dy transposed and the outputs that fill vectors; how many those are.
-#[inline(always)]
-fn stretch_outer<V: Vector>(
-    inputs: usize,
-    outputs: usize,
-    x: &[V::Real],
-    dyt: &[V::Real],
-    lanes: usize,
-    stretch: Range<usize>,
-    dw: &mut [V::Real],
-    ahead: &mut Ahead,
-) -> usize {
-    macro_rules! columns {
-        // tiles of $r inputs, then smaller ones: one input alone cannot hide the latency of its sums
-        ($r:literal, $c:literal, $o:expr) => {{
-            let mut i = 0;
-            columns!(i, $r, $c, $o);
-            columns!(i, 4, $c, $o);
-            columns!(i, 2, $c, $o);
-            columns!(i, 1, $c, $o);
-        }};
-        ($i:ident, $r:literal, $c:literal, $o:expr) => {
-            while inputs - $i >= $r {
-                outer_tile::<V, $r, $c>(x, dyt, lanes, stretch.clone(), ($i, $o, outputs), dw, ahead);
-                $i += $r;
-            }
-        };
-    }
-    let mut o = 0;
-    if V::TILE == 8 {
-        while o + 4 * V::LANES <= outputs {
-            columns!(6, 4, o);
-            o += 4 * V::LANES;
-        }
-    }
-    while o + 2 * V::LANES <= outputs {
-        if V::TILE == 8 {
-            columns!(8, 2, o);
-        } else {
-            columns!(6, 2, o);
-        }
-        o += 2 * V::LANES;
-    }
-    while o + V::LANES <= outputs {
-        columns!(8, 1, o);
-        o += V::LANES;
-    }
-    o
-}
-
-dispatched! {
-    /// `dw += x dyᵀ` for the first `used` lanes, with dy transposed, `[lanes][outputs]`; outputs fill vectors.
-    pub(super) fn outer_transposed(inputs: usize, outputs: usize, x: &[T], dyt: &[T], lanes: usize, used: usize, dw: &mut [T], ahead: &mut Ahead) {
-        stretch_outer::<V>(inputs, outputs, x, dyt, lanes, 0..used, dw, ahead);
-    }
-}
-
-dispatched! {
-    /// `dw += x dyᵀ` and `db += sum of dy`, where they are wanted.
-    fn outer(inputs: usize, outputs: usize, x: &[T], dy: &[T], lanes: usize, dw: &mut [T], db: &mut [T], scratch: &mut Scratch<T>) {
-        let Scratch { memory: dyt, ahead } = scratch;
-        let inputs = if dw.is_empty() { 0 } else { inputs };
-        let mut o = 0;
-        for start in (0..lanes).step_by(STRETCH) {
-            let stretch = start..lanes.min(start + STRETCH);
-            transpose::<V>(outputs, dy, lanes, stretch.clone(), dyt);
-            if !db.is_empty() {
-                sums::<V>(outputs, dyt, stretch.len(), db);
-            }
-            o = stretch_outer::<V>(inputs, outputs, x, dyt, lanes, stretch, dw, ahead);
-        }
-        while o < outputs {
-            for i in 0..inputs {
-                if o + 2 <= outputs {
-                    dots::<V, 2>(x, dy, lanes, (i, o, outputs), dw);
-                } else {
-                    dots::<V, 1>(x, dy, lanes, (i, o, outputs), dw);
-                }
-            }
-            for o in o..outputs.min(o + 2) {
-                if !db.is_empty() {
-                    let mut sum = V::zero();
-                    sweep!(V, lanes, |l, n| { sum = sum.add(V::get(dy, o * lanes + l, n)); });
-                    db[o] += sum.sum();
-                }
-            }
-            o += 2;
         }
     }
 }

@@ -34,6 +34,7 @@ mod separable;
 mod softnorm;
 mod solve;
 mod transpose;
+mod weight_adjoint;
 mod window;
 
 pub(crate) use advect::Advect;

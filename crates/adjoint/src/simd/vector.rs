@@ -38,6 +38,15 @@ pub trait Vector: Copy {
     /// Sum of the lanes.
     fn sum(self) -> Self::Real;
 
+    /// Lane j is the sum of the lanes of vector j.
+    #[inline(always)]
+    fn sums(vectors: &[Self]) -> Self {
+        let mut lanes = [Self::Real::default(); 16];
+        for i in 0..Self::LANES {
+            lanes[i] = vectors[i].sum();
+        }
+        Self::load(&lanes, 0)
+    }
     /// Asks for the cache line at an address, which need not be one of ours.
     #[inline(always)]
     fn prefetch(_address: usize) {}

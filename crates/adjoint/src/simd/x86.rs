@@ -159,6 +159,10 @@ avx!(F32x16, __m512, f32, 16, 8, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_
         r.mul(self.fnma(r, Self::splat(2.0)))
     }
     #[inline(always)]
+    fn sums(vectors: &[Self]) -> Self {
+        unsafe { Self(sums_16(&vectors[..16])) }
+    }
+    #[inline(always)]
     fn gather(from: &[f32], at: &[u32; 16]) -> Self {
         debug_assert!(at.iter().all(|&at| (at as usize) < from.len()));
         unsafe { Self(_mm512_i32gather_ps::<4>(_mm512_loadu_si512(at.as_ptr().cast()), from.as_ptr())) }
@@ -276,5 +280,32 @@ unsafe fn transpose_16(from: *const f32, stride: usize, to: *mut f32, to_stride:
             _mm512_storeu_ps(to.add((c + 4) * to_stride), _mm512_shuffle_f32x4::<0x88>(odd[0], odd[1]));
             _mm512_storeu_ps(to.add((c + 12) * to_stride), _mm512_shuffle_f32x4::<0xDD>(odd[0], odd[1]));
         }
+    }
+}
+
+/// Lane j is the sum of register j. Every stage halves the registers: what two of them hold side by side is added crosswise.
+#[inline(always)]
+unsafe fn sums_16(v: &[F32x16]) -> __m512 {
+    unsafe {
+        let mut pairs = [_mm512_setzero_ps(); 8];
+        for i in 0..8 {
+            let (a, b) = (v[2 * i].0, v[2 * i + 1].0);
+            pairs[i] = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+        }
+        // quarter q of fours[g] holds sums over quarter q of the registers 4 g .. 4 g + 3
+        let mut fours = [_mm512_setzero_ps(); 4];
+        for i in 0..4 {
+            let (a, b) = (_mm512_castps_pd(pairs[2 * i]), _mm512_castps_pd(pairs[2 * i + 1]));
+            let (low, high) = (_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b));
+            fours[i] = _mm512_add_ps(_mm512_castpd_ps(low), _mm512_castpd_ps(high));
+        }
+        let mut halves = [_mm512_setzero_ps(); 2];
+        for i in 0..2 {
+            let (a, b) = (fours[2 * i], fours[2 * i + 1]);
+            let (even, odd) = (_mm512_shuffle_f32x4::<0x88>(a, b), _mm512_shuffle_f32x4::<0xDD>(a, b));
+            halves[i] = _mm512_add_ps(even, odd);
+        }
+        let [a, b] = halves;
+        _mm512_add_ps(_mm512_shuffle_f32x4::<0x88>(a, b), _mm512_shuffle_f32x4::<0xDD>(a, b))
     }
 }
