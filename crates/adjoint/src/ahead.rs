@@ -3,19 +3,23 @@
 //! States and stored values of a rollout do not fit into the cache, so every step begins with numbers that come from far away.
 //! There is time to fetch them during the step before, but not all at once: a core waits for a dozen cache lines at a time, and its own
 //! misses would queue behind them. Matrix products therefore fetch a little in every round of their innermost loops, where the
-//! units that load have nothing better to do.
+//! units that load have nothing better to do. One step is like another, so what it has counted of rounds tells how little that may be.
 
 use crate::simd::Vector;
 use std::ops::Range;
 
-/// Bytes per round: a cache line in four rounds, which is one in about fifty cycles.
-const PACE: usize = 16;
+/// Bytes per round at most, a cache line.
+const FASTEST: usize = 64;
 
 /// What is still to be fetched, as addresses. They are never read through, so it does not matter if they are out of date.
 #[derive(Default)]
 pub(crate) struct Ahead {
     now: Range<usize>,
     later: Vec<Range<usize>>,
+    /// Bytes per round.
+    pace: usize,
+    /// Rounds counted in this step.
+    rounds: usize,
 }
 
 /// What one loop fetches.
@@ -35,11 +39,16 @@ impl Ahead {
         self.later.clear();
         self.later.extend(buffers.rev().map(addresses).filter(|range| !range.is_empty()));
         self.now = 0..0;
+        let bytes: usize = self.later.iter().map(Range::len).sum();
+        // some room at the end, and no less than one byte
+        self.pace = (bytes * 5 / 4 / self.rounds.max(1)).clamp(1, FASTEST);
+        self.rounds = 0;
     }
 
     /// Takes out what a loop of so many rounds can fetch.
     #[inline(always)]
     pub fn share(&mut self, rounds: usize) -> Share {
+        self.rounds += rounds;
         if self.now.is_empty() {
             match self.later.pop() {
                 Some(next) => self.now = next,
@@ -48,8 +57,8 @@ impl Ahead {
             }
         }
         let start = self.now.start;
-        self.now.start += rounds * PACE;
-        Share { start, pace: PACE }
+        self.now.start += rounds * self.pace;
+        Share { start, pace: self.pace }
     }
 }
 
@@ -84,9 +93,27 @@ mod tests {
             ahead.expect([&first[..], &[], &second].into_iter());
             let expected = [&first, &second].into_iter().flat_map(|buffer| {
                 let range = buffer.as_ptr_range();
-                (range.start as usize..range.end as usize).step_by(rounds * PACE)
+                (range.start as usize..range.end as usize).step_by(rounds * ahead.pace)
             });
-            assert_eq!(starts(&mut ahead, rounds), expected.collect::<Vec<_>>(), "{rounds} rounds");
+            let expected: Vec<_> = expected.collect();
+            assert_eq!(starts(&mut ahead, rounds), expected, "{rounds} rounds");
+        }
+    }
+
+    #[test]
+    fn the_next_step_is_fetched_within_the_rounds_of_this_one() {
+        let buffer = vec![0f32; 1000];
+        let mut ahead = Ahead::default();
+        ahead.expect([&buffer[..]].into_iter());
+        for rounds in [100, 1000, 10_000] {
+            for _ in 0..rounds / 10 {
+                ahead.share(10);
+            }
+            ahead.expect([&buffer[..]].into_iter());
+            let needed = starts(&mut ahead, 10).len() * 10;
+            assert!(needed <= rounds.max(4000 / FASTEST + 10), "{needed} of {rounds} rounds");
+            // the same number of rounds as a step before the next is expected
+            ahead.rounds = 0;
         }
     }
 
