@@ -12,6 +12,7 @@ use crate::plan::{Op, Plan};
 use crate::primitive::{Adjoint, Kernel, MAX_INPUTS, Scratch, Seen};
 use crate::simd::{Isa, Real};
 use std::mem::{swap, take};
+use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 
 /// How the reverse sweep gets the values inside a step.
@@ -38,11 +39,41 @@ pub(crate) struct Worker<T> {
     dx: [Adjoint<T>; MAX_INPUTS],
     scratch: Scratch<T>,
     /// States before every step and after the last.
-    history: Vec<Vec<Buffer<T>>>,
+    history: Shelf<T>,
     /// Stored values of every step, in the order of `Plan::stored`.
-    store: Vec<Vec<Buffer<T>>>,
+    store: Shelf<T>,
     /// Adjoint of every state, on its way back through the steps.
     carry: Vec<Buffer<T>>,
+}
+
+/// The same buffers for every step, side by side: those of the next step are in the cache lines of this one's.
+struct Shelf<T> {
+    lengths: Vec<usize>,
+    buffers: Vec<Buffer<T>>,
+}
+
+impl<T: Real> Shelf<T> {
+    fn new(lengths: Vec<usize>) -> Shelf<T> {
+        Shelf { lengths, buffers: Vec::new() }
+    }
+    fn reserve(&mut self, steps: usize) {
+        while self.buffers.len() < steps * self.lengths.len() {
+            self.buffers.extend(self.lengths.iter().map(|&n| Buffer::new(n)));
+        }
+    }
+}
+
+impl<T> Index<usize> for Shelf<T> {
+    type Output = [Buffer<T>];
+    fn index(&self, step: usize) -> &[Buffer<T>] {
+        &self.buffers[step * self.lengths.len()..][..self.lengths.len()]
+    }
+}
+
+impl<T> IndexMut<usize> for Shelf<T> {
+    fn index_mut(&mut self, step: usize) -> &mut [Buffer<T>] {
+        &mut self.buffers[step * self.lengths.len()..][..self.lengths.len()]
+    }
 }
 
 impl<T: Real> Worker<T> {
@@ -53,8 +84,8 @@ impl<T: Real> Worker<T> {
             adjoints: Vec::new(),
             dx: std::array::from_fn(|_| Adjoint { data: Buffer::default(), accumulate: true }),
             scratch: Scratch { memory: Buffer::new(scratch), ahead: Ahead::default() },
-            history: Vec::new(),
-            store: Vec::new(),
+            history: Shelf::new(plan.states.iter().map(|state| plan.value_len[state.value]).collect()),
+            store: Shelf::new(plan.stored.iter().map(|&slot| plan.value_len[slot]).collect()),
             carry: Vec::new(),
         };
         for (slot, data) in &plan.constants {
@@ -67,19 +98,13 @@ impl<T: Real> Worker<T> {
 
     /// Makes room for a reverse sweep over `steps`.
     pub fn reserve(&mut self, plan: &Plan, steps: usize, strategy: Strategy) {
-        let state_len =
-            || plan.states.iter().map(|s| Buffer::new(plan.value_len[s.value])).collect::<Vec<_>>();
         if self.adjoints.is_empty() {
             self.adjoints = plan.adjoint_len.iter().map(|&n| Buffer::new(n)).collect();
-            self.carry = state_len();
+            self.carry = plan.states.iter().map(|s| Buffer::new(plan.value_len[s.value])).collect();
         }
-        while self.history.len() < steps + 1 {
-            self.history.push(state_len());
-        }
+        self.history.reserve(steps + 1);
         if strategy == Strategy::Store {
-            while self.store.len() < steps {
-                self.store.push(plan.stored.iter().map(|&s| Buffer::new(plan.value_len[s])).collect());
-            }
+            self.store.reserve(steps);
         }
     }
 
