@@ -202,8 +202,8 @@ impl<T: Real> Worker<T> {
         }
     }
 
-    /// Says that `step` comes next: what was set aside for it is fetched while the present one computes. Forward, these are the buffers it
-    /// will write to, because they come into its slots when the present step puts its own there.
+    /// Has what lies on the shelves of a step fetched while the present one computes. In reverse that is the step which comes next; forward it
+    /// is the present one, whose buffers the next step gets to write to when this one puts its own there.
     pub fn expect(&mut self, step: usize, strategy: Strategy) {
         let stored = if strategy == Strategy::Store { &self.store[step][..] } else { &[] };
         self.scratch.ahead.expect(self.history[step].iter().chain(stored).map(|buffer| &buffer[..]));
