@@ -9,7 +9,7 @@
 use crate::ahead::Ahead;
 use crate::buffer::Buffer;
 use crate::plan::{Op, Plan};
-use crate::primitive::{Adjoint, Kernel, MAX_INPUTS, Scratch, Seen};
+use crate::primitive::{Adjoint, Kernel, MAX_INPUTS, Room, Seen};
 use crate::simd::{Isa, Real};
 use std::mem::{swap, take};
 use std::ops::{Index, IndexMut};
@@ -37,7 +37,7 @@ pub(crate) struct Worker<T> {
     pub adjoints: Vec<Buffer<T>>,
     /// Adjoints of the inputs of the primitive being reversed; empty in between.
     dx: [Adjoint<T>; MAX_INPUTS],
-    scratch: Scratch<T>,
+    room: Room<T>,
     /// States before every step and after the last.
     history: Shelf<T>,
     /// Stored values of every step, in the order of `Plan::stored`.
@@ -83,7 +83,7 @@ impl<T: Real> Worker<T> {
             values: plan.value_len.iter().map(|&n| Buffer::new(n)).collect(),
             adjoints: Vec::new(),
             dx: std::array::from_fn(|_| Adjoint { data: Buffer::default(), accumulate: true }),
-            scratch: Scratch { memory: Buffer::new(scratch), ahead: Ahead::default() },
+            room: Room { memory: Buffer::new(scratch), ahead: Ahead::default() },
             history: Shelf::new(plan.states.iter().map(|state| plan.value_len[state.value]).collect()),
             store: Shelf::new(plan.stored.iter().map(|&slot| plan.value_len[slot]).collect()),
             carry: Vec::new(),
@@ -147,7 +147,7 @@ impl<T: Real> Worker<T> {
         for (x, &slot) in x.iter_mut().zip(&op.inputs) {
             *x = &self.values[slot];
         }
-        kernel.forward(isa, x, &mut y, &mut self.scratch);
+        kernel.forward(isa, x, &mut y, &mut self.room);
         self.values[op.output] = y;
     }
 
@@ -206,7 +206,7 @@ impl<T: Real> Worker<T> {
     /// is the present one, whose buffers the next step gets to write to when this one puts its own there.
     pub fn expect(&mut self, step: usize, strategy: Strategy) {
         let stored = if strategy == Strategy::Store { &self.store[step][..] } else { &[] };
-        self.scratch.ahead.expect(self.history[step].iter().chain(stored).map(|buffer| &buffer[..]));
+        self.room.ahead.expect(self.history[step].iter().chain(stored).map(|buffer| &buffer[..]));
     }
 
     /// Moves the next states into the state slots.
@@ -301,7 +301,7 @@ impl<T: Real> Worker<T> {
         if let Some(slot) = r.seen_output {
             seen.y = &self.values[slot];
         }
-        kernel.reverse(isa, seen, &mut dy, &mut self.dx[..r.to.len()], &mut self.scratch);
+        kernel.reverse(isa, seen, &mut dy, &mut self.dx[..r.to.len()], &mut self.room);
         for (dx, to) in self.dx.iter_mut().zip(&r.to) {
             if let Some((slot, _)) = *to {
                 swap(&mut dx.data, &mut self.adjoints[slot]);

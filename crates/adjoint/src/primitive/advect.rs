@@ -75,17 +75,10 @@ impl Plane {
 }
 
 impl<T: Real> Kernel<T> for Plane {
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Room<T>) {
         forward(isa, self, x[0], x[1], y);
     }
-    fn reverse(
-        &self,
-        isa: Isa,
-        seen: Seen<'_, T>,
-        dy: &mut Buffer<T>,
-        dx: &mut [Adjoint<T>],
-        _: &mut Scratch<T>,
-    ) {
+    fn reverse(&self, isa: Isa, seen: Seen<T>, dy: &mut Buffer<T>, dx: &mut [Adjoint<T>], _: &mut Room<T>) {
         let (rho, shift) = dx.split_at_mut(1);
         if shift[0].wanted() {
             let to = &mut shift[0];

@@ -34,17 +34,10 @@ impl Primitive for Binary {
 }
 
 impl<T: Real> Kernel<T> for Binary {
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Room<T>) {
         forward(isa, *self, x[0], x[1], y);
     }
-    fn reverse(
-        &self,
-        isa: Isa,
-        seen: Seen<'_, T>,
-        dy: &mut Buffer<T>,
-        dx: &mut [Adjoint<T>],
-        _: &mut Scratch<T>,
-    ) {
+    fn reverse(&self, isa: Isa, seen: Seen<T>, dy: &mut Buffer<T>, dx: &mut [Adjoint<T>], _: &mut Room<T>) {
         // the first input at last, because dy itself can become the adjoint of a summand
         for i in [1, 0] {
             let Adjoint { data: to, accumulate } = &mut dx[i];

@@ -67,7 +67,7 @@ impl Repeat {
 }
 
 impl<T: Real> Kernel<T> for Repeat {
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Room<T>) {
         if self.whole_rows() {
             return y.chunks_exact_mut(x[0].len()).for_each(|row| row.copy_from_slice(x[0]));
         }
@@ -81,14 +81,7 @@ impl<T: Real> Kernel<T> for Repeat {
             }
         });
     }
-    fn reverse(
-        &self,
-        isa: Isa,
-        _: Seen<'_, T>,
-        dy: &mut Buffer<T>,
-        dx: &mut [Adjoint<T>],
-        _: &mut Scratch<T>,
-    ) {
+    fn reverse(&self, isa: Isa, _: Seen<T>, dy: &mut Buffer<T>, dx: &mut [Adjoint<T>], _: &mut Room<T>) {
         dx[0].prepare();
         if self.whole_rows() {
             let to = &mut dx[0].data[..];

@@ -61,17 +61,10 @@ impl<T: Real> Table<T> {
 const WIDEST: usize = 16;
 
 impl<T: Real> Kernel<T> for Tables<T> {
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Room<T>) {
         combine(isa, &self.tables, &x, y);
     }
-    fn reverse(
-        &self,
-        isa: Isa,
-        _: Seen<'_, T>,
-        dy: &mut Buffer<T>,
-        dx: &mut [Adjoint<T>],
-        _: &mut Scratch<T>,
-    ) {
+    fn reverse(&self, isa: Isa, _: Seen<T>, dy: &mut Buffer<T>, dx: &mut [Adjoint<T>], _: &mut Room<T>) {
         for (table, dx) in self.tables.iter().zip(dx) {
             if dx.wanted() {
                 spread(isa, table, dy, dx.accumulate, &mut dx.data);

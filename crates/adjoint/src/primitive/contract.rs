@@ -33,17 +33,10 @@ struct Columns {
 }
 
 impl<T: Real> Kernel<T> for Columns {
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Room<T>) {
         forward(isa, self, x[0], x[1], y);
     }
-    fn reverse(
-        &self,
-        isa: Isa,
-        seen: Seen<'_, T>,
-        dy: &mut Buffer<T>,
-        dx: &mut [Adjoint<T>],
-        _: &mut Scratch<T>,
-    ) {
+    fn reverse(&self, isa: Isa, seen: Seen<T>, dy: &mut Buffer<T>, dx: &mut [Adjoint<T>], _: &mut Room<T>) {
         let (k, w) = dx.split_at_mut(1);
         if k[0].wanted() {
             reverse_kernel(isa, self, seen.x[1], dy, k[0].accumulate, &mut k[0].data);

@@ -139,15 +139,8 @@ impl Lines {
     }
 
     /// dx from dy, which is already masked.
-    fn reverse_input<T: Real>(
-        &self,
-        isa: Isa,
-        weight: &[T],
-        dy: &[T],
-        dx: &mut Adjoint<T>,
-        scratch: &mut [T],
-    ) {
-        let (panels, rest) = scratch.split_at_mut(self.weights());
+    fn reverse_input<T: Real>(&self, isa: Isa, weight: &[T], dy: &[T], dx: &mut Adjoint<T>, room: &mut [T]) {
+        let (panels, rest) = room.split_at_mut(self.weights());
         let (ring, buffer) = rest.split_at_mut(SIDE * self.outputs * self.width());
         let buffer = &mut buffer[..self.inputs * self.lanes()];
         pack(isa, weight, self.outputs, self.inputs, true, panels);
@@ -202,9 +195,9 @@ impl Lines {
         dy: &[T],
         mut dw: Option<&mut [T]>,
         mut db: Option<&mut [T]>,
-        scratch: &mut [T],
+        room: &mut [T],
     ) {
-        let (ring, dyt) = scratch.split_at_mut(SIDE * self.inputs * self.width());
+        let (ring, dyt) = room.split_at_mut(SIDE * self.inputs * self.width());
         let filled = filled(self.outputs);
         let dyt = &mut dyt[..self.lanes() * filled];
         self.load(isa, x, self.x, self.inputs, self.edge, -1, ring);
@@ -249,8 +242,8 @@ impl<T: Real> Kernel<T> for Lines {
         product.max(outer)
     }
 
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut Scratch<T>) {
-        let (panels, rest) = scratch.split_at_mut(self.weights());
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], room: &mut Room<T>) {
+        let (panels, rest) = room.split_at_mut(self.weights());
         let (ring, buffer) = rest.split_at_mut(SIDE * self.inputs * self.width());
         let buffer = &mut buffer[..self.outputs * self.lanes()];
         pack(isa, x[1], self.inputs, self.outputs, false, panels);
@@ -281,21 +274,21 @@ impl<T: Real> Kernel<T> for Lines {
     fn reverse(
         &self,
         isa: Isa,
-        seen: Seen<'_, T>,
+        seen: Seen<T>,
         dy: &mut Buffer<T>,
         dx: &mut [Adjoint<T>],
-        scratch: &mut Scratch<T>,
+        room: &mut Room<T>,
     ) {
         mask(isa, seen.y, dy);
         let [dx, dw, db] = dx else { unreachable!("a field, weights and a bias") };
         if dx.wanted() {
-            self.reverse_input(isa, seen.x[1], dy, dx, scratch);
+            self.reverse_input(isa, seen.x[1], dy, dx, room);
         }
         if dw.wanted() || db.wanted() {
             dw.prepare();
             db.prepare();
             let (dw, db) = (dw.wanted().then_some(&mut *dw.data), db.wanted().then_some(&mut *db.data));
-            self.reverse_weight(isa, seen.x[0], dy, dw, db, scratch);
+            self.reverse_weight(isa, seen.x[0], dy, dw, db, room);
         }
     }
 }

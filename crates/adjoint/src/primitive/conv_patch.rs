@@ -145,7 +145,7 @@ impl Points {
         dy: &[T],
         mut dw: Option<&mut [T]>,
         mut db: Option<&mut [T]>,
-        scratch: &mut [T],
+        room: &mut [T],
     ) {
         let [px, py] = self.patch;
         let filled = filled(self.outputs);
@@ -154,7 +154,7 @@ impl Points {
         let segments = [0..1, 1..py.max(2) - 1, py.max(2) - 1..py];
         for start in (0..self.lanes).step_by(STRETCH) {
             let lanes = STRETCH.min(self.lanes - start);
-            let dyt = &mut scratch[..py * lanes * filled];
+            let dyt = &mut room[..py * lanes * filled];
             for i in 0..px {
                 for (j, dyt) in dyt.chunks_exact_mut(lanes * filled).enumerate() {
                     let dy = &dy[(i * py + j) * per_point + start..];
@@ -180,27 +180,27 @@ impl<T: Real> Kernel<T> for Points {
         self.weights().max(self.patch[1] * STRETCH.min(self.lanes) * filled(self.outputs))
     }
 
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut Scratch<T>) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], room: &mut Room<T>) {
         let (inputs, outputs) = (self.inputs, self.outputs);
-        pack(isa, x[1], inputs, outputs, false, &mut scratch[..self.weights()]);
-        let factors = Factors { panels: scratch, inputs, outputs, x: x[0], strides: self.strides(inputs) };
+        pack(isa, x[1], inputs, outputs, false, &mut room[..self.weights()]);
+        let factors = Factors { panels: room, inputs, outputs, x: x[0], strides: self.strides(inputs) };
         self.products(isa, factors, Finish { bias: x[2], accumulate: false, relu: true }, y);
     }
 
     fn reverse(
         &self,
         isa: Isa,
-        seen: Seen<'_, T>,
+        seen: Seen<T>,
         dy: &mut Buffer<T>,
         dx: &mut [Adjoint<T>],
-        scratch: &mut Scratch<T>,
+        room: &mut Room<T>,
     ) {
         mask(isa, seen.y, dy);
         let [dx, dw, db] = dx else { unreachable!("patches, weights and a bias") };
         if dx.wanted() {
             let (inputs, outputs) = (self.outputs, self.inputs);
-            pack(isa, seen.x[1], inputs, outputs, true, &mut scratch[..self.weights()]);
-            let factors = Factors { panels: scratch, inputs, outputs, x: dy, strides: self.strides(inputs) };
+            pack(isa, seen.x[1], inputs, outputs, true, &mut room[..self.weights()]);
+            let factors = Factors { panels: room, inputs, outputs, x: dy, strides: self.strides(inputs) };
             let finish = Finish { bias: &[], accumulate: dx.accumulate, relu: false };
             self.products(isa, factors, finish, &mut dx.data);
         }
@@ -208,7 +208,7 @@ impl<T: Real> Kernel<T> for Points {
             dw.prepare();
             db.prepare();
             let (dw, db) = (dw.wanted().then_some(&mut *dw.data), db.wanted().then_some(&mut *db.data));
-            self.reverse_weight(isa, seen.x[0], dy, dw, db, scratch);
+            self.reverse_weight(isa, seen.x[0], dy, dw, db, room);
         }
     }
 }

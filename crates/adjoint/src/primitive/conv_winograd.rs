@@ -106,12 +106,12 @@ impl Winograd {
         })
     }
 
-    fn cut<'a, T: Real>(&self, scratch: &'a mut Scratch<T>) -> Parts<'a, T> {
-        let Scratch { memory, ahead } = scratch;
-        let room = SPOTS * self.apart(self.inputs.max(self.outputs));
+    fn cut<'a, T: Real>(&self, room: &'a mut Room<T>) -> Parts<'a, T> {
+        let Room { memory, ahead } = room;
+        let size = SPOTS * self.apart(self.inputs.max(self.outputs));
         let (v, rest) = memory.split_at_mut(SPOTS * self.weights());
-        let (u, rest) = rest.split_at_mut(room);
-        let (m, rest) = rest.split_at_mut(room);
+        let (u, rest) = rest.split_at_mut(size);
+        let (m, rest) = rest.split_at_mut(size);
         let (dyt, rest) = rest.split_at_mut(TILE * TILE * self.lanes * self.outputs);
         let zeros = &mut rest[..self.lanes];
         zeros.fill(T::default());
@@ -222,8 +222,8 @@ impl<T: Real> Kernel<T> for Winograd {
             + self.lanes * (TILE * TILE * self.outputs + 1)
     }
 
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut Scratch<T>) {
-        let parts = self.cut(scratch);
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], room: &mut Room<T>) {
+        let parts = self.cut(room);
         transform_weights(isa, x[1], parts.v);
         let finish = Finish { bias: x[2], accumulate: false, relu: true };
         self.products(isa, x[0], false, finish, y, parts);
@@ -232,15 +232,15 @@ impl<T: Real> Kernel<T> for Winograd {
     fn reverse(
         &self,
         isa: Isa,
-        seen: Seen<'_, T>,
+        seen: Seen<T>,
         dy: &mut Buffer<T>,
         dx: &mut [Adjoint<T>],
-        scratch: &mut Scratch<T>,
+        room: &mut Room<T>,
     ) {
         mask(isa, seen.y, dy);
         let [dx, dw, db] = dx else { unreachable!("patches, weights and a bias") };
         if dx.wanted() {
-            let parts = self.cut(scratch);
+            let parts = self.cut(room);
             transform_weights(isa, seen.x[1], parts.v);
             let finish = Finish { bias: &[], accumulate: dx.accumulate, relu: false };
             self.products(isa, dy, true, finish, &mut dx.data, parts);
@@ -249,7 +249,7 @@ impl<T: Real> Kernel<T> for Winograd {
             dw.prepare();
             db.prepare();
             let (dw, db) = (dw.wanted().then_some(&mut *dw.data), db.wanted().then_some(&mut *db.data));
-            self.reverse_weight(isa, seen.x[0], dy, dw, db, self.cut(scratch));
+            self.reverse_weight(isa, seen.x[0], dy, dw, db, self.cut(room));
         }
     }
 }

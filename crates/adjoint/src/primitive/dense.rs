@@ -63,7 +63,7 @@ impl<T: Real> Kernel<T> for Layer {
     fn scratch(&self) -> usize {
         weight_adjoint::scratch(self.outputs, self.lanes)
     }
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut Scratch<T>) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], room: &mut Room<T>) {
         for rows in self.blocks() {
             let w =
                 Weights { data: &x[1][rows.start * self.outputs..], out_stride: 1, in_stride: self.outputs };
@@ -72,17 +72,17 @@ impl<T: Real> Kernel<T> for Layer {
                 _ => Target::SUM,
             };
             let x = &x[0][rows.start * self.lanes..];
-            product(isa, self.outputs, rows.len(), w, x, target, self.lanes, y, &mut scratch.ahead);
+            product(isa, self.outputs, rows.len(), w, x, target, self.lanes, y, &mut room.ahead);
         }
     }
 
     fn reverse(
         &self,
         isa: Isa,
-        seen: Seen<'_, T>,
+        seen: Seen<T>,
         dy: &mut Buffer<T>,
         dx: &mut [Adjoint<T>],
-        scratch: &mut Scratch<T>,
+        room: &mut Room<T>,
     ) {
         if dx[0].wanted() {
             for rows in self.blocks() {
@@ -90,7 +90,7 @@ impl<T: Real> Kernel<T> for Layer {
                 let w = Weights { data, out_stride: self.outputs, in_stride: 1 };
                 let target = if dx[0].accumulate { Target::SUM } else { Target::NEW };
                 let to = &mut dx[0].data[rows.start * self.lanes..];
-                product(isa, rows.len(), self.outputs, w, dy, target, self.lanes, to, &mut scratch.ahead);
+                product(isa, rows.len(), self.outputs, w, dy, target, self.lanes, to, &mut room.ahead);
             }
         }
         let [_, dw, db @ ..] = dx else { unreachable!("a layer has a weight") };
@@ -118,7 +118,7 @@ impl<T: Real> Kernel<T> for Layer {
             self.lanes,
             &mut dw.data,
             db,
-            scratch,
+            room,
         );
     }
 }

@@ -79,20 +79,13 @@ impl<T: Real> Kernel<T> for Transform<T> {
         // three complex sequences of the widest vector
         3 * 2 * self.plan.length * 16
     }
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut Scratch<T>) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], room: &mut Room<T>) {
         let run = if self.inverse { synthesis } else { analysis };
-        run(isa, &self.plan, &self.weights[0], self.lanes, x[0], false, y, scratch);
+        run(isa, &self.plan, &self.weights[0], self.lanes, x[0], false, y, room);
     }
-    fn reverse(
-        &self,
-        isa: Isa,
-        _: Seen<'_, T>,
-        dy: &mut Buffer<T>,
-        dx: &mut [Adjoint<T>],
-        scratch: &mut Scratch<T>,
-    ) {
+    fn reverse(&self, isa: Isa, _: Seen<T>, dy: &mut Buffer<T>, dx: &mut [Adjoint<T>], room: &mut Room<T>) {
         let run = if self.inverse { analysis } else { synthesis };
-        run(isa, &self.plan, &self.weights[1], self.lanes, dy, dx[0].accumulate, &mut dx[0].data, scratch);
+        run(isa, &self.plan, &self.weights[1], self.lanes, dy, dx[0].accumulate, &mut dx[0].data, room);
     }
 }
 
@@ -266,18 +259,18 @@ fn transform<'s, V: Vector>(
 
 /// Room for three complex sequences.
 #[inline(always)]
-fn rooms<V: Vector>(length: usize, scratch: &mut [V::Real]) -> [&mut [V::Real]; 3] {
-    let (a, rest) = scratch.split_at_mut(2 * length * V::LANES);
+fn rooms<V: Vector>(length: usize, room: &mut [V::Real]) -> [&mut [V::Real]; 3] {
+    let (a, rest) = room.split_at_mut(2 * length * V::LANES);
     let (b, c) = rest.split_at_mut(2 * length * V::LANES);
     [a, b, c]
 }
 
 dispatched! {
     /// `y (+)= weight_k X_k`.
-    fn analysis(plan: &Plan<T>, weights: &[T], lanes: usize, x: &[T], accumulate: bool, y: &mut [T], scratch: &mut [T]) {
+    fn analysis(plan: &Plan<T>, weights: &[T], lanes: usize, x: &[T], accumulate: bool, y: &mut [T], room: &mut [T]) {
         let (even, h) = (plan.n.is_multiple_of(2), plan.length);
         sweep!(V, lanes, |l, count| {
-            let [start, a, b] = rooms::<V>(h, scratch);
+            let [start, a, b] = rooms::<V>(h, room);
             // rows of one vector already are the complex sequence
             let in_place = even && lanes == V::LANES;
             for j in 0..if in_place { 0 } else { h } {
@@ -319,11 +312,11 @@ dispatched! {
 
 dispatched! {
     /// `y (+)= sum_k weight_k X_k e^{2 pi i j k / n} / n`, the conjugate modes included.
-    fn synthesis(plan: &Plan<T>, weights: &[T], lanes: usize, x: &[T], accumulate: bool, y: &mut [T], scratch: &mut [T]) {
+    fn synthesis(plan: &Plan<T>, weights: &[T], lanes: usize, x: &[T], accumulate: bool, y: &mut [T], room: &mut [T]) {
         let (even, h) = (plan.n.is_multiple_of(2), plan.length);
         let scale = T::of(1.0 / plan.n as f64);
         sweep!(V, lanes, |l, count| {
-            let [start, a, b] = rooms::<V>(h, scratch);
+            let [start, a, b] = rooms::<V>(h, room);
             // a macro, because a closure that is not inlined loses the instruction set
             macro_rules! mode {
                 ($k:expr) => {{
@@ -404,17 +397,10 @@ struct Multiplier<T> {
 }
 
 impl<T: Real> Kernel<T> for Multiplier<T> {
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Room<T>) {
         multiply(isa, &self.forward, self.lanes, &x, false, y);
     }
-    fn reverse(
-        &self,
-        isa: Isa,
-        _: Seen<'_, T>,
-        dy: &mut Buffer<T>,
-        dx: &mut [Adjoint<T>],
-        _: &mut Scratch<T>,
-    ) {
+    fn reverse(&self, isa: Isa, _: Seen<T>, dy: &mut Buffer<T>, dx: &mut [Adjoint<T>], _: &mut Room<T>) {
         for (symbol, dx) in self.reverse.chunks(1).zip(dx).filter(|(_, dx)| dx.wanted()) {
             multiply(isa, symbol, self.lanes, &[dy], dx.accumulate, &mut dx.data);
         }

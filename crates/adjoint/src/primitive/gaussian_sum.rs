@@ -96,18 +96,11 @@ impl<T: Real> Bumps<T> {
 }
 
 impl<T: Real> Kernel<T> for Bumps<T> {
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Room<T>) {
         y.fill(T::default());
         forward(isa, self, x[0], x[1], y);
     }
-    fn reverse(
-        &self,
-        isa: Isa,
-        seen: Seen<'_, T>,
-        dy: &mut Buffer<T>,
-        dx: &mut [Adjoint<T>],
-        _: &mut Scratch<T>,
-    ) {
+    fn reverse(&self, isa: Isa, seen: Seen<T>, dy: &mut Buffer<T>, dx: &mut [Adjoint<T>], _: &mut Room<T>) {
         let (dxi, dw) = dx.split_at_mut(1);
         reverse(isa, self, seen.x[0], seen.x[1], dy, &mut dxi[0], &mut dw[0]);
     }

@@ -107,17 +107,10 @@ struct Both<T> {
 }
 
 impl<T: Real> Kernel<T> for Both<T> {
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Room<T>) {
         apply(isa, &self.matrix, self.lanes, x[0], false, y);
     }
-    fn reverse(
-        &self,
-        isa: Isa,
-        _: Seen<'_, T>,
-        dy: &mut Buffer<T>,
-        dx: &mut [Adjoint<T>],
-        _: &mut Scratch<T>,
-    ) {
+    fn reverse(&self, isa: Isa, _: Seen<T>, dy: &mut Buffer<T>, dx: &mut [Adjoint<T>], _: &mut Room<T>) {
         apply(isa, &self.transpose, self.lanes, dy, dx[0].accumulate, &mut dx[0].data);
     }
 }

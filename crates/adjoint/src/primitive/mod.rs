@@ -190,19 +190,19 @@ impl<T: Real> Adjoint<T> {
 
 /// What kernels use and leave to the next one: memory, as a slice, and what they may fetch beside their work.
 #[doc(hidden)]
-pub struct Scratch<T> {
+pub struct Room<T> {
     pub(crate) memory: Buffer<T>,
     pub(crate) ahead: Ahead,
 }
 
-impl<T> Deref for Scratch<T> {
+impl<T> Deref for Room<T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
         &self.memory
     }
 }
 
-impl<T> DerefMut for Scratch<T> {
+impl<T> DerefMut for Room<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         &mut self.memory
     }
@@ -216,15 +216,8 @@ pub trait Kernel<T>: Send + Sync {
         0
     }
     #[doc(hidden)]
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut Scratch<T>);
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], room: &mut Room<T>);
     /// `dy` may be used as scratch, nobody reads it afterwards, and may become the adjoint of an input of the same size.
     #[doc(hidden)]
-    fn reverse(
-        &self,
-        isa: Isa,
-        seen: Seen<'_, T>,
-        dy: &mut Buffer<T>,
-        dx: &mut [Adjoint<T>],
-        scratch: &mut Scratch<T>,
-    );
+    fn reverse(&self, isa: Isa, seen: Seen<T>, dy: &mut Buffer<T>, dx: &mut [Adjoint<T>], room: &mut Room<T>);
 }

@@ -43,20 +43,13 @@ impl<T: Real> Kernel<T> for Products {
     fn scratch(&self) -> usize {
         self.m * self.ny * self.samples
     }
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut Scratch<T>) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], room: &mut Room<T>) {
         let Products { nx, ny, m, samples } = *self;
-        let b = &mut scratch[..m * ny * samples];
+        let b = &mut room[..m * ny * samples];
         transpose(isa, ny, m, samples, x[1], false, b);
         product(isa, Sizes { rows: nx, inner: m, cols: ny, samples, strides: (m, 1) }, x[0], b, false, y);
     }
-    fn reverse(
-        &self,
-        isa: Isa,
-        seen: Seen<'_, T>,
-        dy: &mut Buffer<T>,
-        dx: &mut [Adjoint<T>],
-        _: &mut Scratch<T>,
-    ) {
+    fn reverse(&self, isa: Isa, seen: Seen<T>, dy: &mut Buffer<T>, dx: &mut [Adjoint<T>], _: &mut Room<T>) {
         let Products { nx, ny, m, samples } = *self;
         let sizes = [
             Sizes { rows: nx, inner: ny, cols: m, samples, strides: (ny, 1) },

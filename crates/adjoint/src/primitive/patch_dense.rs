@@ -185,8 +185,8 @@ struct Parts<'a, T> {
 }
 
 impl Layer {
-    fn cut<'a, T>(&self, scratch: &'a mut [T]) -> Parts<'a, T> {
-        let (maps, rest) = scratch.split_at_mut(self.maps());
+    fn cut<'a, T>(&self, room: &'a mut [T]) -> Parts<'a, T> {
+        let (maps, rest) = room.split_at_mut(self.maps());
         let (points, rest) = rest.split_at_mut(self.points());
         let (turned, rest) = rest.split_at_mut(self.points());
         let (by_lane, rest) = rest.split_at_mut(self.lanes * filled(self.outputs));
@@ -203,9 +203,9 @@ impl<T: Real> Kernel<T> for Layer {
             + self.outputs * filled(self.line())
     }
 
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut Scratch<T>) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], room: &mut Room<T>) {
         let [positions, features, weight, ..] = x;
-        let Parts { maps, points, by_lane, .. } = self.cut(scratch);
+        let Parts { maps, points, by_lane, .. } = self.cut(room);
         self.load(isa, features, maps, points);
         by_lane.fill(T::default());
         for first in (0..self.lanes).step_by(BLOCK) {
@@ -221,13 +221,13 @@ impl<T: Real> Kernel<T> for Layer {
     fn reverse(
         &self,
         isa: Isa,
-        seen: Seen<'_, T>,
+        seen: Seen<T>,
         dy: &mut Buffer<T>,
         dx: &mut [Adjoint<T>],
-        scratch: &mut Scratch<T>,
+        room: &mut Room<T>,
     ) {
         let [positions, features, weight, ..] = seen.x;
-        let Parts { maps, points, turned, by_lane, weights } = self.cut(scratch);
+        let Parts { maps, points, turned, by_lane, weights } = self.cut(room);
         let line = self.line();
         if dx[0].wanted() {
             dx[0].prepare();

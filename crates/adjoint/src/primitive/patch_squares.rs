@@ -58,8 +58,8 @@ impl<T: Real> Kernel<T> for Squares {
     fn scratch(&self) -> usize {
         self.points()
     }
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut Scratch<T>) {
-        let squares = &mut scratch[..self.points()];
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], room: &mut Room<T>) {
+        let squares = &mut room[..self.points()];
         squares.fill(T::default());
         for map in x[1].chunks_exact(squares.len()) {
             add_squares(isa, map, squares);
@@ -73,16 +73,16 @@ impl<T: Real> Kernel<T> for Squares {
     fn reverse(
         &self,
         isa: Isa,
-        seen: Seen<'_, T>,
+        seen: Seen<T>,
         dy: &mut Buffer<T>,
         dx: &mut [Adjoint<T>],
-        scratch: &mut Scratch<T>,
+        room: &mut Room<T>,
     ) {
         if dx[0].wanted() {
             dx[0].prepare();
         }
         if dx[1].wanted() {
-            let weights = &mut scratch[..self.points()];
+            let weights = &mut room[..self.points()];
             weights.fill(T::default());
             for (lane, dy) in dy.iter().enumerate() {
                 self.patch(seen.x[0], lane, |point| weights[point] += *dy);

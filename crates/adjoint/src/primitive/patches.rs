@@ -151,19 +151,19 @@ impl<T: Real> Kernel<T> for View {
     fn scratch(&self) -> usize {
         (self.lattice.patch + 1) * LANES
     }
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut Scratch<T>) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], room: &mut Room<T>) {
         match self.lattice.sampling {
             Sampling::Cell => forward_cell(isa, self, x[0], x[1], y),
-            Sampling::Linear => forward_linear(isa, self, x[0], x[1], y, scratch),
+            Sampling::Linear => forward_linear(isa, self, x[0], x[1], y, room),
         }
     }
     fn reverse(
         &self,
         isa: Isa,
-        seen: Seen<'_, T>,
+        seen: Seen<T>,
         dy: &mut Buffer<T>,
         dx: &mut [Adjoint<T>],
-        scratch: &mut Scratch<T>,
+        room: &mut Room<T>,
     ) {
         dx.iter_mut().filter(|to| to.wanted()).for_each(Adjoint::prepare);
         let (dxi, dfields) = dx.split_at_mut(1);
@@ -171,7 +171,7 @@ impl<T: Real> Kernel<T> for View {
         match self.lattice.sampling {
             Sampling::Cell if dfields.is_empty() => {}
             Sampling::Cell => reverse_cell(isa, self, seen.x[0], dy, dfields),
-            Sampling::Linear => reverse_linear(isa, self, seen.x[0], seen.x[1], dy, dxi, dfields, scratch),
+            Sampling::Linear => reverse_linear(isa, self, seen.x[0], seen.x[1], dy, dxi, dfields, room),
         }
     }
 }

@@ -25,17 +25,10 @@ impl Primitive for Quadratic {
 }
 
 impl<T: Real> Kernel<T> for Quadratic {
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Room<T>) {
         form(isa, [self.a, self.b, self.c].map(T::of), x[0], x[1], y);
     }
-    fn reverse(
-        &self,
-        isa: Isa,
-        seen: Seen<'_, T>,
-        dy: &mut Buffer<T>,
-        dx: &mut [Adjoint<T>],
-        _: &mut Scratch<T>,
-    ) {
+    fn reverse(&self, isa: Isa, seen: Seen<T>, dy: &mut Buffer<T>, dx: &mut [Adjoint<T>], _: &mut Room<T>) {
         // d/dp = 2 a p + b q, d/dq = 2 c q + b p
         for (i, own) in [self.a, self.c].into_iter().enumerate() {
             if dx[i].wanted() {

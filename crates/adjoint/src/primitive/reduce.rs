@@ -25,20 +25,13 @@ impl Primitive for Reduce {
 }
 
 impl<T: Real> Kernel<T> for Reduce {
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Room<T>) {
         match self {
             Reduce::Sum => sum(isa, x[0], y),
             Reduce::SumOfSquares => sum_of_squares(isa, x[0], y),
         }
     }
-    fn reverse(
-        &self,
-        isa: Isa,
-        seen: Seen<'_, T>,
-        dy: &mut Buffer<T>,
-        dx: &mut [Adjoint<T>],
-        _: &mut Scratch<T>,
-    ) {
+    fn reverse(&self, isa: Isa, seen: Seen<T>, dy: &mut Buffer<T>, dx: &mut [Adjoint<T>], _: &mut Room<T>) {
         dx[0].prepare();
         match self {
             Reduce::Sum => spread(isa, dy, &mut dx[0].data),

@@ -24,17 +24,10 @@ struct Cut {
 }
 
 impl<T: Real> Kernel<T> for Cut {
-    fn forward(&self, _: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
+    fn forward(&self, _: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Room<T>) {
         y.copy_from_slice(&x[0][self.range.clone()]);
     }
-    fn reverse(
-        &self,
-        isa: Isa,
-        _: Seen<'_, T>,
-        dy: &mut Buffer<T>,
-        dx: &mut [Adjoint<T>],
-        _: &mut Scratch<T>,
-    ) {
+    fn reverse(&self, isa: Isa, _: Seen<T>, dy: &mut Buffer<T>, dx: &mut [Adjoint<T>], _: &mut Room<T>) {
         dx[0].prepare();
         add_scaled(isa, T::of(1.0), dy, true, &mut dx[0].data[self.range.clone()]);
     }
@@ -59,18 +52,11 @@ struct Join {
 }
 
 impl<T: Real> Kernel<T> for Join {
-    fn forward(&self, _: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
+    fn forward(&self, _: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Room<T>) {
         y[..self.first].copy_from_slice(x[0]);
         y[self.first..].copy_from_slice(x[1]);
     }
-    fn reverse(
-        &self,
-        isa: Isa,
-        _: Seen<'_, T>,
-        dy: &mut Buffer<T>,
-        dx: &mut [Adjoint<T>],
-        _: &mut Scratch<T>,
-    ) {
+    fn reverse(&self, isa: Isa, _: Seen<T>, dy: &mut Buffer<T>, dx: &mut [Adjoint<T>], _: &mut Room<T>) {
         let (above, below) = dy.split_at(self.first);
         for (part, to) in [above, below].into_iter().zip(dx) {
             if to.wanted() {

@@ -31,17 +31,10 @@ struct Columns {
 }
 
 impl<T: Real> Kernel<T> for Columns {
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Room<T>) {
         forward(isa, self.rows, self.lanes, x[0], y);
     }
-    fn reverse(
-        &self,
-        isa: Isa,
-        seen: Seen<'_, T>,
-        dy: &mut Buffer<T>,
-        dx: &mut [Adjoint<T>],
-        _: &mut Scratch<T>,
-    ) {
+    fn reverse(&self, isa: Isa, seen: Seen<T>, dy: &mut Buffer<T>, dx: &mut [Adjoint<T>], _: &mut Room<T>) {
         reverse(isa, self.rows, self.lanes, seen.x[0], seen.y, dy);
         if dx[0].accumulate {
             add_scaled(isa, T::of(1.0), dy, true, &mut dx[0].data);
@@ -82,8 +75,8 @@ fn forward_strip<V: Vector, const C: usize>(
     }
 }
 
-/// From dy to dx, in place. Everything is computed twice from x, y and dy, because a third number per place would not fit into
-/// the first-level cache; the second pass begins with the rows that the first has read last.
+/// From dy to dx, in place. The derivative of tanh is computed in both passes, because numbers kept from one to the other would push x, y and dy
+/// out of the first-level cache; the second pass begins with the rows that the first has read last.
 #[inline(always)]
 fn reverse_strip<V: Vector, const C: usize>(
     rows: usize,

@@ -92,18 +92,11 @@ struct Solver<T> {
 }
 
 impl<T: Real> Kernel<T> for Solver<T> {
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Room<T>) {
         y.copy_from_slice(x[0]);
         solve(isa, &self.forward, self.lanes, y);
     }
-    fn reverse(
-        &self,
-        isa: Isa,
-        _: Seen<'_, T>,
-        dy: &mut Buffer<T>,
-        dx: &mut [Adjoint<T>],
-        _: &mut Scratch<T>,
-    ) {
+    fn reverse(&self, isa: Isa, _: Seen<T>, dy: &mut Buffer<T>, dx: &mut [Adjoint<T>], _: &mut Room<T>) {
         solve(isa, &self.reverse, self.lanes, dy);
         super::binary::add_scaled(isa, T::of(1.0), dy, dx[0].accumulate, &mut dx[0].data);
     }

@@ -27,17 +27,10 @@ struct Exchange {
 }
 
 impl<T: Real> Kernel<T> for Exchange {
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Room<T>) {
         transpose(isa, self.rows, self.cols, self.group, x[0], false, y);
     }
-    fn reverse(
-        &self,
-        isa: Isa,
-        _: Seen<'_, T>,
-        dy: &mut Buffer<T>,
-        dx: &mut [Adjoint<T>],
-        _: &mut Scratch<T>,
-    ) {
+    fn reverse(&self, isa: Isa, _: Seen<T>, dy: &mut Buffer<T>, dx: &mut [Adjoint<T>], _: &mut Room<T>) {
         transpose(isa, self.cols, self.rows, self.group, dy, dx[0].accumulate, &mut dx[0].data);
     }
 }

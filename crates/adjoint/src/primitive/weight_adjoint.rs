@@ -226,8 +226,8 @@ dispatched! {
 
 dispatched! {
     /// `dw += x dyᵀ` and `db += sum of dy`, where they are wanted.
-    pub(super) fn outer(inputs: usize, outputs: usize, x: &[T], dy: &[T], lanes: usize, dw: &mut [T], db: &mut [T], scratch: &mut Scratch<T>) {
-        let Scratch { memory: dyt, ahead } = scratch;
+    pub(super) fn outer(inputs: usize, outputs: usize, x: &[T], dy: &[T], lanes: usize, dw: &mut [T], db: &mut [T], room: &mut Room<T>) {
+        let Room { memory: dyt, ahead } = room;
         let few = inputs as f64 <= FEW * (lanes / V::LANES) as f64;
         let inputs = if dw.is_empty() { 0 } else { inputs };
         if few {

@@ -158,7 +158,7 @@ impl View {
 }
 
 impl<T: Real> Kernel<T> for View {
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Scratch<T>) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Room<T>) {
         let (positions, fields) = x.split_first().expect("positions come first");
         let fields = &fields[..y.len() / (self.lattice.width * self.lanes)];
         match self.lattice.sampling {
@@ -171,14 +171,7 @@ impl<T: Real> Kernel<T> for View {
         }
     }
 
-    fn reverse(
-        &self,
-        isa: Isa,
-        seen: Seen<'_, T>,
-        dy: &mut Buffer<T>,
-        dx: &mut [Adjoint<T>],
-        _: &mut Scratch<T>,
-    ) {
+    fn reverse(&self, isa: Isa, seen: Seen<T>, dy: &mut Buffer<T>, dx: &mut [Adjoint<T>], _: &mut Room<T>) {
         let (dxi, dfields) = dx.split_at_mut(1);
         if dxi[0].wanted() {
             dxi[0].prepare();

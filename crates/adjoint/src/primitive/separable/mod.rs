@@ -316,16 +316,16 @@ impl<T: Real> Passes<T> {
         self.axes[0].inputs * self.axes[1].outputs() * self.lanes
     }
 
-    fn expand(&self, isa: Isa, x: &[T], accumulate: bool, y: &mut [T], scratch: &mut [T]) {
+    fn expand(&self, isa: Isa, x: &[T], accumulate: bool, y: &mut [T], room: &mut [T]) {
         let [first, second] = &self.axes;
-        let middle = &mut scratch[..self.middle()];
+        let middle = &mut room[..self.middle()];
         second.expand(isa, first.inputs, x, false, middle);
         first.expand(isa, 1, middle, accumulate, y);
     }
 
-    fn reduce(&self, isa: Isa, x: &[T], accumulate: bool, y: &mut [T], scratch: &mut [T]) {
+    fn reduce(&self, isa: Isa, x: &[T], accumulate: bool, y: &mut [T], room: &mut [T]) {
         let [first, second] = &self.axes;
-        let (middle, rest) = scratch.split_at_mut(self.middle());
+        let (middle, rest) = room.split_at_mut(self.middle());
         if first.parts.len() == 4 {
             let all = &mut rest[..x.len()];
             fold(isa, 1, first.height * first.lanes, x, all);
@@ -348,25 +348,18 @@ impl<T: Real> Kernel<T> for Passes<T> {
         let [first, second] = &self.axes;
         self.middle() + first.outputs().max(first.inputs) * second.outputs() * self.lanes
     }
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], scratch: &mut Scratch<T>) {
+    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], room: &mut Room<T>) {
         if self.transposed {
-            self.reduce(isa, x[0], false, y, scratch)
+            self.reduce(isa, x[0], false, y, room)
         } else {
-            self.expand(isa, x[0], false, y, scratch)
+            self.expand(isa, x[0], false, y, room)
         }
     }
-    fn reverse(
-        &self,
-        isa: Isa,
-        _: Seen<'_, T>,
-        dy: &mut Buffer<T>,
-        dx: &mut [Adjoint<T>],
-        scratch: &mut Scratch<T>,
-    ) {
+    fn reverse(&self, isa: Isa, _: Seen<T>, dy: &mut Buffer<T>, dx: &mut [Adjoint<T>], room: &mut Room<T>) {
         if self.transposed {
-            self.expand(isa, dy, dx[0].accumulate, &mut dx[0].data, scratch)
+            self.expand(isa, dy, dx[0].accumulate, &mut dx[0].data, room)
         } else {
-            self.reduce(isa, dy, dx[0].accumulate, &mut dx[0].data, scratch)
+            self.reduce(isa, dy, dx[0].accumulate, &mut dx[0].data, room)
         }
     }
 }
