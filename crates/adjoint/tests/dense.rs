@@ -63,14 +63,21 @@ fn singles_lose_nothing_but_their_own_rounding() {
         layer(160, 64, 9, true),
         layer(640, 32, 4, true),
         layer(48, 64, 4, true),
+        // few inputs or outputs: weight adjoints without a transposed copy, in tiles of every size
+        layer(6, 64, 8, true),
+        layer(16, 64, 20, true),
+        layer(7, 15, 20, true),
+        layer(5, 6, 9, false),
+        layer(33, 2, 20, true),
+        layer(41, 1, 8, true),
     ] {
         let exact = gradient::<f64>(&layer, SAMPLES, Isa::available()[0]);
         for isa in Isa::available() {
-            let single = gradient::<f32>(&layer, SAMPLES, isa);
-            for (what, (exact, single)) in ["y", "dw", "db", "dx"]
-                .iter()
-                .zip(exact.iter().zip(&single))
-                .filter(|(_, (e, _))| !e.is_empty())
+            // the second chunk does not fill its last vector
+            let singles = [SAMPLES, 7].map(|chunk| gradient::<f32>(&layer, chunk, isa));
+            let pairs = singles.iter().flat_map(|single| exact.iter().zip(single));
+            for (what, (exact, single)) in
+                ["y", "dw", "db", "dx"].iter().cycle().zip(pairs).filter(|(_, (e, _))| !e.is_empty())
             {
                 let norm = exact.iter().map(|x| x * x).sum::<f64>().sqrt();
                 let error = exact.iter().zip(single).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
