@@ -100,6 +100,8 @@ pub struct Gradient<T> {
     pub states: Vec<Vec<T>>,
     /// With respect to the sequences, `[samples][steps][size]` each.
     pub sequences: Vec<Vec<T>>,
+    /// The states after the last step, `[samples][size]` each.
+    pub ends: Vec<Vec<T>>,
 }
 
 /// A trace compiled for a chunk size and a precision.
@@ -220,6 +222,7 @@ impl<T: Real> Program<T> {
             fixed: vec![Vec::new(); self.fixed.len()],
             states: vec![Vec::new(); self.states.len()],
             sequences: vec![Vec::new(); self.sequences.len()],
+            ends: vec![Vec::new(); self.states.len()],
         };
         for part in parts {
             gradient.terms.iter_mut().zip(&part.terms).for_each(|(sum, x)| *sum += x);
@@ -227,6 +230,7 @@ impl<T: Real> Program<T> {
             join(&mut gradient.fixed, part.fixed);
             join(&mut gradient.states, part.states);
             join(&mut gradient.sequences, part.sequences);
+            join(&mut gradient.ends, part.ends);
         }
         gradient.loss = gradient.terms.iter().sum();
         gradient
@@ -307,7 +311,6 @@ impl<T: Real> Program<T> {
         let mut terms = vec![vec![0.0; members.real]; self.plan.terms.len()];
         let room = |shape: &Shape, steps: usize| vec![T::default(); members.real * steps * shape.size()];
         let mut records: Vec<_> = self.records.iter().map(|shape| room(shape, run.steps)).collect();
-        let mut states: Vec<_> = self.states.iter().map(|shape| room(shape, 1)).collect();
         self.begin(worker, run, members);
         for t in 0..run.steps {
             self.load_sequences(worker, run, members, t);
@@ -318,10 +321,17 @@ impl<T: Real> Program<T> {
             }
             worker.carry_on(&self.plan);
         }
-        for (state, placed) in states.iter_mut().zip(&self.plan.states) {
-            members.unpack(&worker.values[placed.value], state, 0, 1);
-        }
-        Outcome { terms, records, states }
+        Outcome { terms, records, states: self.states_now(worker, members) }
+    }
+
+    /// The states in their slots, `[samples][size]` each.
+    fn states_now(&self, worker: &Worker<T>, members: Members) -> Vec<Vec<T>> {
+        let state = |(shape, placed): (&Shape, &Placed)| {
+            let mut to = vec![T::default(); members.real * shape.size()];
+            members.unpack(&worker.values[placed.value], &mut to, 0, 1);
+            to
+        };
+        self.states.iter().zip(&self.plan.states).map(state).collect()
     }
 
     fn gradient_chunk(
@@ -348,6 +358,7 @@ impl<T: Real> Program<T> {
             }
         }
         worker.remember_last(plan, run.steps);
+        let ends = self.states_now(worker, members);
         let room = |shape: &Shape, steps: usize| vec![T::default(); members.real * steps * shape.size()];
         let mut sequences: Vec<_> = self.sequences.iter().map(|shape| room(shape, run.steps)).collect();
         let share = 1.0 / run.samples as f64;
@@ -404,7 +415,7 @@ impl<T: Real> Program<T> {
             members.unpack(from, to, 0, 1);
         }
         let terms = terms.iter().map(|per_sample| per_sample.iter().sum::<f64>() * share).collect();
-        Gradient { loss: 0.0, terms, params, fixed, states, sequences }
+        Gradient { loss: 0.0, terms, params, fixed, states, sequences, ends }
     }
 }
 

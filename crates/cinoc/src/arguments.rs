@@ -55,6 +55,7 @@ pub struct Tasks {
   cinoc train heat1d --seed 1 --out runs/my-heat
   cinoc train fkpp1d --set noise.sensor=0.01 --set train.updates=1000
   cinoc train ks1d -c my.toml --threads 2
+  cinoc train heat1d --preset paper
   cinoc train heat1d --method mappo --set method.on_policy.gamma=0.99
   cinoc train fkpp1d --out runs/fkpp1d-0 --resume")]
 pub struct Train {
@@ -63,6 +64,9 @@ pub struct Train {
     /// How it is trained: cinoc (the operator policy, through the physics), or a baseline: dpc, ppo, td3, mappo, matd3.
     #[arg(long, default_value = "cinoc")]
     pub method: String,
+    /// Settings to start from: default (holds for any number of agents) or paper (network, loss and training as published).
+    #[arg(long, value_enum, default_value = "default", hide_possible_values = true)]
+    pub preset: Preset,
     /// TOML file that overrides the task's settings.
     #[arg(short, long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -89,6 +93,22 @@ pub struct Train {
     pub json: bool,
 }
 
+/// Settings a task starts from.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Preset {
+    Default,
+    Paper,
+}
+
+impl From<Preset> for control::config::Preset {
+    fn from(preset: Preset) -> Self {
+        match preset {
+            Preset::Default => control::config::Preset::Default,
+            Preset::Paper => control::config::Preset::Paper,
+        }
+    }
+}
+
 /// A policy and the circumstances it is used under.
 #[derive(Args)]
 pub struct Subject {
@@ -97,8 +117,9 @@ pub struct Subject {
     /// Number of agents (setting agents).
     #[arg(long, value_name = "M")]
     pub agents: Option<usize>,
-    /// Number of fresh cases, `paper` for the published ones, or a safetensors file with z0, zt and optionally xi0.
-    #[arg(long, value_name = "N|paper|FILE", default_value = "100")]
+    /// Number of validation cases, `test:N` for test cases (nothing should be chosen on them), `paper` for the published ones, or a
+    /// safetensors file with z0, zt and optionally xi0.
+    #[arg(long, value_name = "N|test:N|paper|FILE", default_value = "100")]
     pub cases: String,
     /// Override one setting; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -260,6 +281,9 @@ pub struct Reproduce {
 pub struct Bench {
     /// Task, see `cinoc tasks`.
     pub task: String,
+    /// Settings to start from: default, or paper, the published network.
+    #[arg(long, value_enum, default_value = "default", hide_possible_values = true)]
+    pub preset: Preset,
     /// Cases per update (setting train.batch).
     #[arg(long)]
     pub batch: Option<usize>,
@@ -293,6 +317,9 @@ pub enum Precision {
 pub struct CheckGradients {
     /// Task, see `cinoc tasks`.
     pub task: String,
+    /// Settings to start from: default, or paper, the published network.
+    #[arg(long, value_enum, default_value = "default", hide_possible_values = true)]
+    pub preset: Preset,
     /// Override one setting; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,

@@ -1,6 +1,6 @@
 //! Where agents start, for any number of them.
 
-use crate::config::{Config, Equation};
+use crate::config::{Config, Equation, Starts};
 use crate::obstacles::Discs;
 
 /// Where agents start, as shares of an axis: from the first to the second of them.
@@ -14,38 +14,93 @@ pub fn spread(config: &Config) -> Vec<(f64, f64)> {
 
 /// Start positions of the agents, `[dims][agents]`.
 ///
-/// 1D: mobile agents stand equally spaced from 20 % to 80 % of the domain (one agent: in the middle), static ones at the centres of equal
-/// parts, `(j + 1/2) L / M`. 2D: the first M points of such a lattice with `ceil(sqrt M)` points per side, x slowest; out of
-/// the margins of discs.
+/// Mobile agents stand equally spaced from end to end of a range (one agent: in the middle), static ones at the centres of equal
+/// parts of it, `(j + 1/2) / M`. 1D: the range is 20 % to 80 % of the domain, of static agents all of it. 2D: they stand in
+/// columns, as `actuation.starts` says, out of the margins of discs.
 pub fn start_positions(config: &Config) -> Vec<f64> {
-    let (axes, m) = (config.axes(), config.agents);
-    let side = if axes.len() == 1 { m } else { m.isqrt() + usize::from(m.isqrt().pow(2) < m) };
-    let along = |axis: usize, j: usize| {
-        let (low, high) = spread(config)[axis];
-        axes[axis].length
-            * match (config.mobile(), side) {
-                (false, _) => low + (j as f64 + 0.5) / side as f64 * (high - low),
-                (true, 1) => 0.5 * (low + high),
-                (true, _) => low + j as f64 / (side - 1) as f64 * (high - low),
-            }
-    };
-    if axes.len() == 1 {
-        return (0..m).map(|j| along(0, j)).collect();
-    }
-    let discs = Discs::of(config);
-    let positions: Vec<[f64; 2]> = (0..m)
-        .map(|j| [along(0, j / side), along(1, j % side)])
-        .map(|position| discs.as_ref().map_or(position, |discs| discs.clear_of_margins(position)))
+    let (m, mobile) = (config.agents, config.mobile());
+    let ranges: Vec<Range> = spread(config)
+        .iter()
+        .zip(config.axes())
+        .map(|(&(low, high), axis)| Range { low: low * axis.length, width: (high - low) * axis.length })
         .collect();
-    (0..2).flat_map(|axis| positions.iter().map(move |position| position[axis])).collect()
+    let [x, y] = match ranges[..] {
+        [x] => return (0..m).map(|j| x.place(j, m, mobile)).collect(),
+        [x, y] => [x, y],
+        _ => unreachable!("domains have one or two axes"),
+    };
+    let starts = config.actuation.starts.expect("2D tasks say where agents start");
+    let places: Vec<[f64; 2]> = match starts {
+        Starts::Square => {
+            let side = m.isqrt() + usize::from(m.isqrt().pow(2) < m);
+            (0..m).map(|j| [x.place(j / side, side, mobile), y.place(j % side, side, mobile)]).collect()
+        }
+        Starts::Rows | Starts::Staggered => {
+            let columns = columns(m, x.width / y.width);
+            let place = |column: usize, j: usize| {
+                let count = columns[column];
+                let along = match starts {
+                    Starts::Staggered => y.shifted(j, count, if column % 2 == 0 { -0.25 } else { 0.25 }),
+                    _ => y.place(j, count, mobile),
+                };
+                [x.place(column, columns.len(), mobile), along]
+            };
+            (0..columns.len())
+                .flat_map(|column| (0..columns[column]).map(move |j| (column, j)))
+                .map(|(column, j)| place(column, j))
+                .collect()
+        }
+    };
+    let discs = Discs::of(config);
+    let places: Vec<[f64; 2]> = places
+        .into_iter()
+        .map(|place| discs.as_ref().map_or(place, |discs| discs.clear_of_margins(place)))
+        .collect();
+    (0..2).flat_map(|axis| places.iter().map(move |place| place[axis])).collect()
+}
+
+/// A part of an axis.
+#[derive(Clone, Copy)]
+struct Range {
+    low: f64,
+    width: f64,
+}
+
+impl Range {
+    /// Place `j` of `count`: from end to end for agents that move, else in the middle of equal parts.
+    fn place(self, j: usize, count: usize, mobile: bool) -> f64 {
+        match (mobile, count) {
+            (false, _) | (true, 1) => self.shifted(j, count, 0.0),
+            (true, _) => self.low + j as f64 / (count - 1) as f64 * self.width,
+        }
+    }
+
+    /// The middle of part `j` of `count`, moved by a share of the part.
+    fn shifted(self, j: usize, count: usize, shift: f64) -> f64 {
+        self.low + (j as f64 + 0.5 + shift) / count as f64 * self.width
+    }
+}
+
+/// How many agents stand in each column of a domain `aspect` times as wide as high: as many columns as make the spacing alike along
+/// both axes; columns that hold one agent more lie evenly between the others.
+fn columns(agents: usize, aspect: f64) -> Vec<usize> {
+    let columns = ((agents as f64 * aspect).sqrt().round() as usize).clamp(1, agents);
+    // agents before column k, spread from the middle so that the pattern is symmetric
+    let before = |k: usize| (2 * k * agents + columns) / (2 * columns);
+    (0..columns).map(|k| before(k + 1) - before(k)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn positions(task: &str, agents: usize) -> Vec<f64> {
         start_positions(&Config { agents, ..Config::preset(task).unwrap() })
+    }
+
+    fn published(task: &str, agents: usize) -> Vec<f64> {
+        start_positions(&Config { agents, ..Config::paper(task).unwrap() })
     }
 
     fn assert_near(a: &[f64], b: &[f64]) {
@@ -69,11 +124,56 @@ mod tests {
     }
 
     #[test]
-    fn lattices_fill_column_after_column() {
-        assert_near(&positions("heat2d", 4), &[0.2, 0.2, 0.8, 0.8, 0.2, 0.8, 0.2, 0.8]);
-        assert_near(&positions("heat2d", 3), &[0.2, 0.2, 0.8, 0.2, 0.8, 0.2]);
-        assert_near(&positions("turb2d", 4), &[0.25, 0.25, 0.75, 0.75, 0.25, 0.75, 0.25, 0.75]);
-        assert_near(&positions("density2d", 4), &[0.15, 0.15, 0.85, 0.85, 0.15, 1.0, 0.15, 1.0]);
-        assert_near(&positions("density2d", 1), &[0.5, 0.575]);
+    fn published_lattices_fill_column_after_column() {
+        assert_near(&published("heat2d", 4), &[0.2, 0.2, 0.8, 0.8, 0.2, 0.8, 0.2, 0.8]);
+        assert_near(&published("heat2d", 3), &[0.2, 0.2, 0.8, 0.2, 0.8, 0.2]);
+        assert_near(&published("turb2d", 4), &[0.25, 0.25, 0.75, 0.75, 0.25, 0.75, 0.25, 0.75]);
+        assert_near(&published("density2d", 4), &[0.15, 0.15, 0.85, 0.85, 0.15, 1.0, 0.15, 1.0]);
+        assert_near(&published("density2d", 1), &[0.5, 0.575]);
+    }
+
+    #[test]
+    fn full_lattices_are_the_published_ones() {
+        for (task, agents) in
+            [("heat2d", 9), ("heat2d", 16), ("heat2d", 256), ("ks2d", 100), ("turb2d", 64), ("density2d", 9)]
+        {
+            assert_near(&positions(task, agents), &published(task, agents));
+        }
+    }
+
+    #[test]
+    fn one_agent_more_stands_in_the_middle_column() {
+        let all = positions("ks2d", 101);
+        let column = |x: f64| all[..101].iter().filter(|&&xi| (xi - x).abs() < 1e-9).count();
+        let counts: Vec<usize> = (0..10).map(|k| column(3.2 * (f64::from(k) + 0.5))).collect();
+        assert_eq!(counts.iter().sum::<usize>(), 101);
+        assert_eq!(counts.iter().filter(|&&count| count == 11).count(), 1);
+        assert_eq!(counts[4] + counts[5], 21, "{counts:?}");
+    }
+
+    #[test]
+    fn staggered_columns_differ_by_half_a_spacing() {
+        let sets = ["actuation.starts=staggered".to_string()];
+        let config = Config::preset("ks2d").unwrap().with_sets(&sets).unwrap();
+        let all = start_positions(&config);
+        assert_near(&all[100..102], &[0.8, 4.0]);
+        assert_near(&all[110..112], &[2.4, 5.6]);
+    }
+
+    proptest! {
+        /// No place of a 2D domain is much further from an agent than the spacing of an even lattice.
+        #[test]
+        fn any_number_covers_the_domain_evenly(agents in 1usize..400, side in 0usize..20, up in 0usize..20) {
+            let all = positions("turb2d", agents);
+            let at = [side, up].map(|k| (k as f64 + 0.5) / 20.0);
+            let nearest = (0..agents)
+                .map(|i| {
+                    let d = [all[i] - at[0], all[agents + i] - at[1]].map(|d: f64| d - d.round());
+                    d[0].hypot(d[1])
+                })
+                .fold(f64::INFINITY, f64::min);
+            let spacing = 1.0 / (agents as f64).sqrt();
+            prop_assert!(nearest < 1.05 * spacing, "{agents} agents: {nearest} against {spacing}");
+        }
     }
 }

@@ -12,9 +12,8 @@
 //! | `start`, the first field again | fixed | the objective has `mass` |
 //! | `target` | fixed | always |
 //! | `sensor_noise` (per grid point), `actuator_noise` (per agent): N(0, 1) | sequence | their standard deviation is above 0 |
-//! | `alive`, 1 or 0 per agent | sequence | `failure.share` is above 0 |
-//! | `importance`, a factor on the errors of a case | fixed | `train.balance`, and there is an objective |
-//! | `crowd`, a factor on what agents do to the field | fixed | `train.crowd` is a range, and there is an objective |
+//! | `alive`, 1 or 0 per agent | sequence | `failure.share` is above 0, or `train.failure` and there is an objective |
+//! | `importance`, a factor on the errors of a case | fixed | `train.hold` is above 0, and there is an objective |
 //!
 //! An agent may stand for any number of agents, its weight: what it does to the field and how much it counts in means over agents are
 //! multiplied by it, what it does itself is not.
@@ -101,17 +100,17 @@ fn control_step(
     let weights = weights
         .map(|each| Weights { each: tracer.constant(1, agents, each.to_vec()), total: each.iter().sum() });
 
+    let alive = failing(config, terms).then(|| tracer.sequence("alive", 1, agents));
     let decided = match policy {
         Some(policy) => {
-            policy.act(Sight { z: with_noise(z, "sensor_noise", config.noise.sensor), target, xi })
+            let seen = with_noise(z, "sensor_noise", config.noise.sensor);
+            policy.act(Sight::new(config, seen, target, xi, alive.filter(|_| config.failure.seen)))
         }
         None => policy::scaled(config, tracer.sequence("action", policy::actions(config), agents)),
     };
-    let (action, applied) = disturbed(tracer, config, decided);
+    let (action, applied) = disturbed(config, decided, alive);
     let applied = weights.map_or(applied, |weights| applied.map(|value| weights.each * value));
 
-    let crowd = (terms && config.train.crowd != [1.0; 2]).then(|| tracer.fixed("crowd", 1, agents));
-    let applied = crowd.map_or(applied, |crowd| applied.map(|value| crowd * value));
     let response = Actuation::new(config).response(dynamics, xi, applied);
     let next = dynamics.interval(z, response, config.time.substeps);
     tracer.advance(z, next);
@@ -122,15 +121,15 @@ fn control_step(
     }
 
     let error = (next - target).mean_square();
-    let importance = (terms && config.train.balance).then(|| tracer.fixed("importance", 1, 1));
-    let counted = importance.map_or(error, |importance| importance * error);
+    let importance = (terms && config.train.hold > 0.0).then(|| tracer.fixed("importance", 1, 1));
     let moments = moments(config, next, target);
     let step = Step {
         z: next,
         target,
         moments,
         start,
-        error: counted,
+        error,
+        importance,
         xi: moved,
         u: action.u,
         v: action.v,
@@ -184,16 +183,20 @@ fn with_noise<'t>(value: Var<'t>, name: &str, sigma: f64) -> Var<'t> {
 }
 
 /// The action with failed agents silenced, and what of it reaches the physics: noisy where agents are alive.
-fn disturbed<'t>(tracer: &'t Tracer, config: &Config, decided: Action<'t>) -> (Action<'t>, Action<'t>) {
+fn disturbed<'t>(config: &Config, decided: Action<'t>, alive: Option<Var<'t>>) -> (Action<'t>, Action<'t>) {
     let noisy = |value: Var<'t>| with_noise(value, "actuator_noise", config.noise.actuator);
     // where agents have intensities those are noisy, else the velocities they stir with
     let applied = match decided.u {
         Some(u) => Action { u: Some(noisy(u)), v: decided.v },
         None => Action { u: None, v: decided.v.map(noisy) },
     };
-    if config.failure.share == 0.0 {
-        return (decided, applied);
+    match alive {
+        Some(alive) => (decided.map(|value| alive * value), applied.map(|value| alive * value)),
+        None => (decided, applied),
     }
-    let alive = tracer.sequence("alive", 1, config.agents);
-    (decided.map(|value| alive * value), applied.map(|value| alive * value))
+}
+
+/// Whether agents can fail: in evaluation by `failure.share`, in training by `train.failure` too.
+fn failing(config: &Config, terms: bool) -> bool {
+    config.failure.share > 0.0 || (terms && config.train.failure[1] > 0.0)
 }

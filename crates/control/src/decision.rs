@@ -1,7 +1,7 @@
 //! The policy alone, without physics: what agents at given places do about a given field.
 //!
 //! For deployment (fields come from a sensor, not from a solver) and to measure how long a decision takes. Field and positions
-//! may change from step to step; the target is fixed.
+//! may change from step to step; the target is fixed. An agent that is known to have failed is left out of the positions.
 
 use crate::actuation::Actuation;
 use crate::config::Config;
@@ -47,11 +47,8 @@ pub fn inspection_trace(config: &Config) -> Trace {
 
 fn sight<'t>(tracer: &'t Tracer, config: &Config) -> Sight<'t> {
     let (rows, cols) = config.shape();
-    Sight {
-        z: tracer.sequence("z", rows, cols),
-        xi: tracer.sequence("xi", config.equation().dims(), config.agents),
-        target: tracer.fixed("target", rows, cols),
-    }
+    let (z, target) = (tracer.sequence("z", rows, cols), tracer.fixed("target", rows, cols));
+    Sight::new(config, z, target, tracer.sequence("xi", config.equation().dims(), config.agents), None)
 }
 
 /// A policy ready to be given parameters.

@@ -39,42 +39,35 @@ impl Disturbance {
         Disturbance { seed, during: During::Evaluation, first: first as u64 }
     }
 
-    /// The factor on what the agents of one sample do to the field: 1 unless it is trained on. The samples of a batch are spread evenly
-    /// over the range, whose middle they share at random.
-    pub(crate) fn crowd(&self, config: &Config, sample: usize) -> f64 {
-        if self.during == During::Evaluation {
-            return 1.0;
-        }
-        let [low, high] = config.train.crowd.map(f64::ln);
-        let offset: f64 = stream(self.seed, Purpose::TrainingCrowds, self.first).random();
-        let share = (sample as f64 + offset) / config.train.batch as f64;
-        (low + share.fract() * (high - low)).exp()
-    }
-
-    /// Start positions of one sample from those of the task, `[dims][agents]`: elsewhere if it is trained on and starts are scattered.
+    /// Start positions of one sample from those of the task, `[dims][agents]`: elsewhere if it is trained on and its starts are scattered.
     pub(crate) fn scattered(&self, config: &Config, start: &[f64], sample: usize) -> Vec<f64> {
         let scatter = config.train.scatter;
         if self.during == During::Evaluation || scatter == 0.0 {
             return start.to_vec();
         }
         let rng = &mut stream(self.seed, Purpose::TrainingStarts, self.first + sample as u64);
+        if rng.random::<f64>() >= scatter {
+            return start.to_vec();
+        }
         let mut positions = Vec::with_capacity(start.len());
         for (axis, start) in config.axes().iter().zip(start.chunks_exact(config.agents)) {
             let length = axis.length;
-            if axis.periodic() {
-                let shift = scatter * length * rng.random::<f64>();
+            let wall = config.safety.as_ref().and_then(|safety| safety.wall).unwrap_or(0.0);
+            if config.mobile() {
+                positions.extend(start.iter().map(|_| rng.random_range(wall..length - wall)));
+            } else if axis.periodic() {
+                let shift = length * rng.random::<f64>();
                 positions.extend(start.iter().map(|xi| (xi + shift).rem_euclid(length)));
             } else {
-                let spacing = length / (config.agents as f64).powf(1.0 / config.axes().len() as f64);
-                let moved = |xi: &f64| xi + scatter * spacing * (2.0 * rng.random::<f64>() - 1.0);
-                positions.extend(start.iter().map(moved).map(|xi| xi.clamp(0.0, length)));
+                positions.extend(start);
             }
         }
         positions
     }
 
-    /// The values of a sequence input of the closed loop for one sample, `[steps][size]`.
-    pub fn draw(&self, config: &Config, input: &str, sample: usize) -> Vec<f64> {
+    /// The values of a sequence input of the closed loop for one sample, `[steps][size]`. A sample that goes on where so many `rounds`
+    /// before it ended lacks the agents it had lost.
+    pub fn draw(&self, config: &Config, input: &str, sample: usize, rounds: usize) -> Vec<f64> {
         let (steps, agents) = (config.time.steps, config.agents);
         let rng = |training: Purpose, evaluation: Purpose| {
             let purpose = if self.during == During::Training { training } else { evaluation };
@@ -93,9 +86,23 @@ impl Disturbance {
                 )
             }
             "alive" => {
-                let failures = (config.failure.share * agents as f64).round() as usize;
-                let rng = &mut rng(Purpose::TrainingFailures, Purpose::HeldOutFailures);
-                alive(steps, agents, config.failure.step, &index::sample(rng, agents, failures).into_vec())
+                let mut rng = rng(Purpose::TrainingFailures, Purpose::HeldOutFailures);
+                if rounds > 0 {
+                    let began = self.first + sample as u64 - (rounds * config.train.batch) as u64;
+                    rng = stream(self.seed, Purpose::TrainingFailures, began);
+                }
+                let rng = &mut rng;
+                let (share, step) = match (self.during, config.train.failure) {
+                    (During::Training, [low, high]) if high > 0.0 && config.failure.share == 0.0 => {
+                        let share = low + (high - low) * rng.random::<f64>();
+                        // half of the cases lose agents at the start
+                        (share, rng.random_range(0..=steps).saturating_sub(steps / 2))
+                    }
+                    _ => (config.failure.share, config.failure.step),
+                };
+                let failures = (share * agents as f64).round() as usize;
+                let step = if rounds > 0 { 0 } else { step };
+                alive(steps, agents, step, &index::sample(rng, agents, failures).into_vec())
             }
             name => unreachable!("a closed loop has no sequence {name}"),
         }
@@ -124,37 +131,50 @@ mod tests {
 
     #[test]
     fn the_chosen_share_fails_at_the_chosen_step() {
-        let alive = Disturbance::evaluation(1, 0).draw(&config(), "alive", 0);
+        let alive = Disturbance::evaluation(1, 0).draw(&config(), "alive", 0, 0);
         for (step, row) in alive.chunks(20).enumerate() {
             assert_eq!(row.iter().sum::<f64>(), if step < 3 { 20.0 } else { 15.0 });
         }
     }
 
     #[test]
-    fn crowds_fill_their_range_in_training_only() {
-        let config = config().with_sets(&["train.crowd=[0.5, 8]".to_string()]).unwrap();
-        let drawn: Vec<f64> = (0..200)
-            .map(|sample| Disturbance::training(1, sample / 32, 32).crowd(&config, sample % 32))
-            .collect();
-        let below = |bound: f64| drawn.iter().filter(|&&crowd| crowd < bound).count();
-        assert_eq!((below(0.5), below(8.0)), (0, 200));
-        // log-uniform: a half of all below the geometric mean
-        assert!((80..=120).contains(&below(2.0)), "{}", below(2.0));
-        assert_eq!(Disturbance::evaluation(1, 0).crowd(&config, 0), 1.0);
+    fn training_loses_a_random_share_from_a_random_step_on() {
+        let sets = ["train.failure=[0.1, 0.5]", "failure.share=0"].map(String::from);
+        let config = config().with_sets(&sets).unwrap();
+        let drawn = |sample| Disturbance::training(1, 0, 64).draw(&config, "alive", sample, 0);
+        let (mut at_once, mut losses) = (0, Vec::new());
+        for alive in (0..64).map(drawn) {
+            let rows: Vec<f64> = alive.chunks(20).map(|row| row.iter().sum()).collect();
+            assert!(rows.windows(2).all(|pair| pair[1] <= pair[0]), "failed agents stay silent: {rows:?}");
+            at_once += usize::from(rows[0] < 20.0);
+            losses.push(20.0 - rows[4]);
+        }
+        assert!((20..=48).contains(&at_once), "{at_once}");
+        assert!(losses.contains(&2.0) && losses.contains(&10.0), "{losses:?}");
+        assert!(losses.iter().all(|loss| (2.0..=10.0).contains(loss)), "{losses:?}");
+    }
+
+    #[test]
+    fn what_goes_on_lacks_the_agents_it_had_lost() {
+        let sets = ["train.failure=[0.1, 0.5]", "failure.share=0"].map(String::from);
+        let config = config().with_sets(&sets).unwrap();
+        let batch = config.train.batch;
+        let draw = |update, rounds| Disturbance::training(1, update, batch).draw(&config, "alive", 3, rounds);
+        let (before, after) = (draw(4, 0), draw(6, 2));
+        assert!(after.chunks(20).all(|row| row == &before[80..]), "from its first step on");
     }
 
     #[test]
     fn starts_are_scattered_in_training_only() {
         let scattered = |task: &str, during: Disturbance| {
-            let config = Config::preset(task).unwrap().with_sets(&["train.scatter=0.5".to_string()]).unwrap();
+            let config = Config::preset(task).unwrap().with_sets(&["train.scatter=1".to_string()]).unwrap();
             let start = crate::agents::start_positions(&config);
             (during.scattered(&config, &start, 3), start)
         };
         let (same, start) = scattered("heat1d", Disturbance::evaluation(0, 0));
         assert_eq!(same, start);
         let (moved, start) = scattered("heat1d", Disturbance::training(0, 0, 32));
-        let apart: Vec<f64> = moved.iter().zip(&start).map(|(a, b)| (a - b).abs()).collect();
-        assert!(apart.iter().all(|&d| d <= 0.5 / 8.0) && apart.iter().any(|&d| d > 0.01), "{apart:?}");
+        assert!(moved.iter().all(|xi| (0.0..=1.0).contains(xi)) && moved != start);
         // on a ring the lattice moves as one
         let (moved, start) = scattered("ks1d", Disturbance::training(0, 0, 32));
         let shift = |i: usize| (moved[i] - start[i]).rem_euclid(22.0);
@@ -162,12 +182,21 @@ mod tests {
     }
 
     #[test]
+    fn the_chosen_share_of_cases_starts_elsewhere() {
+        let config = config().with_sets(&["train.scatter=0.3".to_string()]).unwrap();
+        let start = crate::agents::start_positions(&config);
+        let training = Disturbance::training(0, 0, 200);
+        let moved = (0..200).filter(|&sample| training.scattered(&config, &start, sample) != start).count();
+        assert!((40..=80).contains(&moved), "{moved}");
+    }
+
+    #[test]
     fn a_sample_keeps_its_noise_wherever_it_stands_in_a_batch() {
         let (config, draw) = (config(), |from: usize, sample| {
-            Disturbance::evaluation(1, from).draw(&config(), "sensor_noise", sample)
+            Disturbance::evaluation(1, from).draw(&config(), "sensor_noise", sample, 0)
         });
         assert_eq!(draw(0, 3), draw(2, 1));
         assert_ne!(draw(0, 3), draw(0, 2));
-        assert_ne!(draw(0, 0), Disturbance::training(1, 0, 32).draw(&config, "sensor_noise", 0));
+        assert_ne!(draw(0, 0), Disturbance::training(1, 0, 32).draw(&config, "sensor_noise", 0, 0));
     }
 }

@@ -34,8 +34,10 @@ pub struct Step<'t> {
     pub moments: Option<[Moments<'t>; 2]>,
     /// Field before the first step, where a term asks for it.
     pub start: Option<Var<'t>>,
-    /// Mean of `(z - z*)²` after the step, as much as it counts.
+    /// Mean of `(z - z*)²` after the step.
     pub error: Var<'t>,
+    /// How much the distance to the target counts, if not as 1.
+    pub importance: Option<Var<'t>>,
     /// Positions after the step.
     pub xi: Var<'t>,
     /// Intensities, where agents have any.
@@ -58,6 +60,11 @@ pub struct Weights<'t> {
 }
 
 impl<'t> Step<'t> {
+    /// A distance to the target, as much as it counts.
+    fn counted(&self, distance: Var<'t>) -> Var<'t> {
+        self.importance.map_or(distance, |importance| importance * distance)
+    }
+
     /// Mean over agents of the squared length of a vector per agent, a column.
     fn mean_square_length(&self, vectors: Var<'t>) -> Var<'t> {
         match self.weights {
@@ -147,7 +154,7 @@ impl Term {
 }
 
 fn mean_square_error<'t>(_: &Config, step: &Step<'t>) -> Var<'t> {
-    step.error
+    step.counted(step.error)
 }
 
 fn effort_u<'t>(_: &Config, step: &Step<'t>) -> Var<'t> {
@@ -213,7 +220,7 @@ fn obstacle<'t>(config: &Config, step: &Step<'t>) -> Var<'t> {
 
 fn moment<'t>(_: &Config, step: &Step<'t>) -> Var<'t> {
     let [now, target] = step.moments.expect("moments of a density");
-    now.distance(target)
+    step.counted(now.distance(target))
 }
 
 fn mass<'t>(_: &Config, step: &Step<'t>) -> Var<'t> {

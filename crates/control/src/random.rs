@@ -11,8 +11,8 @@ use rand_chacha::ChaCha8Rng;
 pub enum Purpose {
     /// Cases of the training pool.
     TrainingCases = 1,
-    /// Cases for evaluation, never trained on.
-    HeldOutCases = 2,
+    /// Cases that settings are chosen on, never trained on.
+    ValidationCases = 2,
     /// First parameters of the policy.
     Parameters = 3,
     /// Which cases an update is made of.
@@ -43,6 +43,8 @@ pub enum Purpose {
     Minibatches = 16,
     /// Which cases the episodes of an environment are.
     Episodes = 17,
+    /// Cases that results are reported on; nothing is chosen on them.
+    TestCases = 18,
 }
 
 /// The stream of a purpose; `index` tells streams of the same purpose apart (below 2^48).
@@ -64,7 +66,7 @@ mod tests {
         let all = [
             first(0, Purpose::TrainingCases, 0),
             first(1, Purpose::TrainingCases, 0),
-            first(0, Purpose::HeldOutCases, 0),
+            first(0, Purpose::ValidationCases, 0),
             first(0, Purpose::TrainingCases, 1),
         ];
         for (i, a) in all.iter().enumerate() {

@@ -44,6 +44,31 @@ fn loss_terms(config: &Config) -> Vec<LossTerm> {
     objective::active(config).map(term).collect()
 }
 
+/// A rollout of a batch: a case from its start, or after so many rounds before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rollout {
+    /// The case.
+    pub case: usize,
+    /// Rollouts of it that came before this one goes on.
+    pub rounds: usize,
+}
+
+impl Rollout {
+    /// Cases from their start.
+    pub fn fresh(cases: &[usize]) -> Vec<Rollout> {
+        cases.iter().map(|&case| Rollout { case, rounds: 0 }).collect()
+    }
+}
+
+/// Fields and places of agents at the end of the rollouts of a batch, `[samples][size]`; no places where agents do not move.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ends<T> {
+    /// Fields.
+    pub z: Vec<T>,
+    /// Places.
+    pub xi: Vec<T>,
+}
+
 /// The inputs of some cases, in the precision they are run in.
 #[derive(Clone, Debug)]
 pub struct Batch<T> {
@@ -137,12 +162,17 @@ impl<T: Real> ClosedLoop<T> {
     /// # Panics
     /// If the cases live on another grid or have another number of agents.
     pub fn batch(&self, cases: &Cases, which: &[usize], disturbance: Disturbance) -> Batch<T> {
+        self.batch_of(cases, &Rollout::fresh(which), disturbance)
+    }
+
+    /// The same with rollouts that go on where others ended; those have to be told where, by [`ClosedLoop::go_on`].
+    pub fn batch_of(&self, cases: &Cases, which: &[Rollout], disturbance: Disturbance) -> Batch<T> {
         assert_eq!(cases.n, self.config.points(), "cases on a grid of {} points", cases.n);
         let per_case = |input: &Input, value: &dyn Fn(usize, usize) -> Vec<f64>| {
             let size = input.shape.size();
             let mut data = Vec::with_capacity(which.len() * size);
-            for (sample, &case) in which.iter().enumerate() {
-                data.extend(value(sample, case).into_iter().map(T::of));
+            for (sample, rollout) in which.iter().enumerate() {
+                data.extend(value(sample, rollout.case).into_iter().map(T::of));
             }
             data
         };
@@ -156,12 +186,13 @@ impl<T: Real> ClosedLoop<T> {
                     .map_or_else(|| disturbance.scattered(&self.config, &start, sample), <[f64]>::to_vec),
                 "importance" => vec![1.0],
                 "previous_v" => vec![0.0; input.shape.size()],
-                "crowd" => vec![disturbance.crowd(&self.config, sample); input.shape.size()],
                 name => unreachable!("a closed loop has no input {name}"),
             })
         };
-        let drawn =
-            |input: &Input| per_case(input, &|sample, _| disturbance.draw(&self.config, &input.name, sample));
+        let drawn = |input: &Input| {
+            let rounds = |sample: usize| which[sample].rounds;
+            per_case(input, &|sample, _| disturbance.draw(&self.config, &input.name, sample, rounds(sample)))
+        };
         let batch = Batch {
             samples: which.len(),
             fixed: self.fixed.iter().map(given).collect(),
@@ -175,14 +206,30 @@ impl<T: Real> ClosedLoop<T> {
         batch
     }
 
-    /// Makes every case of a batch count as the inverse of its own errors, the best one as 1: the direction that lowers the mean of
-    /// their logarithms. Without `train.balance` it changes nothing.
-    pub fn balance(&self, params: &[T], batch: &mut Batch<T>, threads: &Threads) {
-        let Some(index) = self.fixed.iter().position(|input| input.name == "importance") else { return };
-        let trajectories = self.forward(params, batch, threads);
-        let errors: Vec<f64> = (0..batch.samples).map(|sample| trajectories.tracking_loss(sample)).collect();
-        let least = errors.iter().copied().fold(f64::INFINITY, f64::min);
-        batch.fixed[index] = errors.iter().map(|error| T::of(least / error.max(f64::MIN_POSITIVE))).collect();
+    /// Lets a sample of a batch begin where a rollout ended, and count `train.hold_weight` times as much.
+    ///
+    /// # Panics
+    /// If the loop is not one for training with `train.hold`.
+    pub fn go_on(&self, batch: &mut Batch<T>, sample: usize, ends: &Ends<T>) {
+        for (input, values) in self.states.iter().zip(&mut batch.states) {
+            let from = match input.name.as_str() {
+                "z" => &ends.z,
+                "xi" => &ends.xi,
+                _ => continue,
+            };
+            let part = sample * input.shape.size()..(sample + 1) * input.shape.size();
+            values[part.clone()].copy_from_slice(&from[part]);
+        }
+        let counts = self.fixed.iter().position(|input| input.name == "importance");
+        batch.fixed[counts.expect("rollouts that go on count more")][sample] =
+            T::of(self.config.train.hold_weight);
+    }
+
+    /// Where the rollouts of a batch ended, from their gradient.
+    pub fn ends(&self, gradient: &Gradient<T>) -> Ends<T> {
+        let named = |name: &str| self.states.iter().position(|input| input.name == name);
+        let end = |name| named(name).map_or_else(Vec::new, |state| gradient.ends[state].clone());
+        Ends { z: end("z"), xi: end("xi") }
     }
 
     /// Runs a batch forward.
@@ -296,13 +343,6 @@ impl<T: Real> Trajectories<T> {
     pub fn term(&self, name: &str) -> Option<&[f64]> {
         let index = self.terms.iter().position(|term| term.name == name)?;
         Some(&self.outcome.terms[index])
-    }
-
-    /// What the distance to the target contributes to the loss of a case.
-    fn tracking_loss(&self, sample: usize) -> f64 {
-        let terms = self.terms.iter().zip(&self.outcome.terms);
-        let tracking = terms.filter(|(term, _)| matches!(term.name, "track" | "terminal"));
-        tracking.map(|(term, values)| term.weight * values[sample]).sum()
     }
 
     /// The loss of a case.

@@ -13,7 +13,7 @@ fn config(task: &str, sets: &[&str]) -> Config {
 }
 
 fn cases(config: &Config, count: usize) -> Cases {
-    Cases::draw(config, 5, Pool::HeldOut, count, &Threads::new(1), &|_, _| {})
+    Cases::draw(config, 5, Pool::Validation, count, &Threads::new(1), &|_, _| {})
 }
 
 fn params(config: &Config) -> Vec<f64> {
@@ -28,14 +28,16 @@ const TASKS: [&str; 3] = ["fkpp1d", "heat1d", "ks1d"];
 const NOISE: Disturbance = Disturbance { seed: 1, during: control::disturbance::During::Training, first: 0 };
 
 /// Every option that adds an input to the loop.
-const DISTURBED: [&str; 7] = [
+const DISTURBED: [&str; 9] = [
     "noise.sensor=0.05",
     "noise.actuator=0.1",
     "failure.share=0.3",
     "failure.step=4",
-    "train.crowd=[0.5, 4]",
+    "failure.seen=true",
+    "train.failure=[0.1, 0.5]",
     "train.scatter=0.5",
-    "train.balance=true",
+    "train.hold=0.5",
+    "observe.sampling=linear",
 ];
 
 #[test]
@@ -186,8 +188,9 @@ fn a_controller_decides_what_the_closed_loop_does() {
     for task in TASKS {
         let config = config(task, &[]);
         let (cases, params) = (cases(&config, 1), params(&config));
-        let closed_loop = ClosedLoop::<f64>::new(&config, 1);
-        let ran = closed_loop.forward(&params, &closed_loop.batch(&cases, &[0], NOISE), &Threads::new(1));
+        let closed_loop = ClosedLoop::<f64>::observed(&config, 1);
+        let batch = closed_loop.batch(&cases, &[0], Disturbance::evaluation(0, 0));
+        let ran = closed_loop.forward(&params, &batch, &Threads::new(1));
         let record = |name: &str, t: usize| {
             let values = ran.record(name).unwrap();
             let size = values.len() / ran.steps;
@@ -205,50 +208,92 @@ fn a_controller_decides_what_the_closed_loop_does() {
 }
 
 #[test]
-fn balanced_cases_count_as_the_inverse_of_their_errors() {
-    // errors alone, so that nothing else is in the gradient
+fn rollouts_that_go_on_begin_where_others_ended_and_count_more() {
     let sets = ["loss.effort_u=0", "loss.effort_v=0", "loss.bound=0", "loss.coll=0", "loss.accel=0"];
-    let plain = config("fkpp1d", &sets);
-    let (cases, params) = (cases(&plain, 2), params(&plain));
-    let threads = Threads::new(1);
-    let of = |config: &Config, which: &[usize]| {
-        let closed_loop = ClosedLoop::<f64>::new(config, 2);
-        let mut batch = closed_loop.batch(&cases, which, NOISE);
-        closed_loop.balance(&params, &mut batch, &threads);
-        closed_loop.gradient(&params, &batch, &threads, Strategy::Recompute)
+    let config = config("fkpp1d", &[&sets[..], &["train.hold=0.5", "train.hold_weight=7"]].concat());
+    let (cases, params, threads) = (cases(&config, 2), params(&config), Threads::new(1));
+    let closed_loop = ClosedLoop::<f64>::new(&config, 2);
+    let mut batch = closed_loop.batch(&cases, &[0, 1], Disturbance::evaluation(0, 0));
+    let gradient = closed_loop.gradient(&params, &batch, &threads, Strategy::Store);
+    let ends = closed_loop.ends(&gradient);
+    let before = closed_loop.forward(&params, &batch, &threads);
+    let last = |record: &[f64], sample: usize, size: usize| {
+        record[(sample * 12 + 11) * size..(sample * 12 + 12) * size].to_vec()
     };
-    let (first, second) = (of(&plain, &[0]), of(&plain, &[1]));
-    let least = first.loss.min(second.loss);
-    let balanced = of(&plain.with_sets(&["train.balance=true".to_string()]).unwrap(), &[0, 1]);
-    assert!((balanced.loss - least).abs() < 1e-12 * least, "{} and {least}", balanced.loss);
-    for ((both, first_g), second_g) in balanced.params.iter().zip(&first.params).zip(&second.params) {
-        let expected = 0.5 * (least / first.loss * first_g + least / second.loss * second_g);
-        assert!((both - expected).abs() <= 1e-10 * (1.0 + expected.abs()), "{both} and {expected}");
+    let (z, xi) = (before.record("z").unwrap(), before.record("xi").unwrap());
+    assert_eq!(ends.z[100..], last(z, 1, 100));
+    assert_eq!(ends.xi[20..], last(xi, 1, 20));
+
+    closed_loop.go_on(&mut batch, 1, &ends);
+    let after = closed_loop.forward(&params, &batch, &threads);
+    assert_eq!(after.loss(0), before.loss(0));
+    let error = after.error(1);
+    let track = 7.0 * error.iter().sum::<f64>() / 12.0;
+    let expected = config.loss.track * track + config.loss.terminal * 7.0 * error[11];
+    assert!((after.loss(1) - expected).abs() < 1e-12 * expected, "{} for {expected}", after.loss(1));
+    // one rollout of twice the length does the same
+    let long = config.with_sets(&["time.steps=24".to_string()]).unwrap();
+    let long_loop = ClosedLoop::<f64>::new(&long, 1);
+    let batch = long_loop.batch(&cases, &[1], Disturbance::evaluation(0, 0));
+    let through = long_loop.forward(&params, &batch, &threads).error(0);
+    assert!(error.iter().zip(&through[12..]).all(|(a, b)| (a - b).abs() <= 1e-9 * b));
+}
+
+/// What a swarm of two agents at every place does is what one of single agents does, as long as no intensity is near its bound.
+#[test]
+fn agents_at_the_same_place_share_the_work() {
+    for task in TASKS {
+        // both denser than the reference, so that both look the same to the network
+        let one = config(task, &["policy.head_scale=0.001", "agents=40"]);
+        let two = one.with_sets(&["agents=80".to_string()]).unwrap();
+        let (mut single, params) = (cases(&one, 1), params(&one));
+        let places: Vec<f64> = (0..40).map(|i| (0.2 + 0.0138 * f64::from(i)) * one.grid.length).collect();
+        let after_a_step = |config: &Config, cases: &Cases| {
+            let closed_loop = ClosedLoop::<f64>::observed(config, 1);
+            let batch = closed_loop.batch(cases, &[0], Disturbance::evaluation(0, 0));
+            let ran = closed_loop.forward(&params, &batch, &Threads::new(1));
+            ran.record("z").unwrap()[..config.points()].to_vec()
+        };
+        single.xi0 = Some(places.clone());
+        let double = Cases { xi0: Some([places.clone(), places].concat()), ..single.clone() };
+        let free = ClosedLoop::<f64>::uncontrolled(&one, 1);
+        let batch = free.batch(&single, &[0], Disturbance::evaluation(0, 0));
+        let free = free.forward(&[], &batch, &Threads::new(1));
+        let push = |z: Vec<f64>| -> Vec<f64> {
+            z.iter().zip(free.record("z").unwrap()).map(|(with, without)| with - without).collect()
+        };
+        let (alone, shared) = (push(after_a_step(&one, &single)), push(after_a_step(&two, &double)));
+        let largest = |push: &[f64]| push.iter().fold(0.0f64, |most, p| most.max(p.abs()));
+        let apart: Vec<f64> = alone.iter().zip(&shared).map(|(a, b)| a - b).collect();
+        assert!(
+            largest(&apart) < 1e-4 * largest(&alone),
+            "{task}: {} of {}",
+            largest(&apart),
+            largest(&alone)
+        );
     }
 }
 
 #[test]
-fn a_crowd_acts_like_agents_of_that_strength() {
-    let crowded = config("heat1d", &["train.crowd=[3, 3]"]);
-    let plain = config("heat1d", &[]);
-    let (cases, params) = (cases(&plain, 1), params(&plain));
-    let threads = Threads::new(1);
-    let after_a_step = |config: &Config, during: Disturbance| {
-        let closed_loop = ClosedLoop::<f64>::new(config, 1);
-        let batch = closed_loop.batch(&cases, &[0], during);
-        let ran = closed_loop.forward(&params, &batch, &threads);
-        ran.record("z").unwrap()[..config.points()].to_vec()
+fn others_notice_a_failure_only_if_it_is_seen() {
+    let first = |sets: &[&str]| {
+        let config = config("fkpp1d", sets);
+        let closed_loop = ClosedLoop::<f64>::observed(&config, 1);
+        let batch = closed_loop.batch(&cases(&config, 1), &[0], Disturbance::evaluation(0, 0));
+        let ran = closed_loop.forward(&params(&config), &batch, &Threads::new(1));
+        ran.record("u").unwrap()[..20].to_vec()
     };
-    let strong = |factor: f64| {
-        let sets = [format!("actuation.u_max={}", 40.0 * factor)];
-        after_a_step(&plain.with_sets(&sets).unwrap(), NOISE)
-    };
-    // intensities are u_max tanh(.): three times the bound is three times the strength
-    let apart = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-    let evaluation = Disturbance::evaluation(0, 0);
-    assert!(apart(&after_a_step(&crowded, NOISE), &strong(3.0)) < 1e-12);
-    assert_eq!(after_a_step(&crowded, evaluation), strong(1.0));
-    assert!(apart(&strong(3.0), &strong(1.0)) > 1e-4);
+    let whole = first(&[]);
+    let seen = first(&["failure.share=0.3"]);
+    let unseen = first(&["failure.share=0.3", "failure.seen=false"]);
+    let failed: Vec<usize> = (0..20).filter(|&i| unseen[i] == 0.0).collect();
+    assert_eq!(failed.len(), 6);
+    for i in 0..20 {
+        assert_eq!(seen[i] == 0.0, failed.contains(&i));
+        assert!(failed.contains(&i) || unseen[i] == whole[i], "agent {i} noticed");
+    }
+    let busier = (0..20).filter(|&i| seen[i].abs() > 1.01 * whole[i].abs()).count();
+    assert!(busier > 3, "{busier} agents took over");
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn config(task: &str, sets: &[&str]) -> Config {
 }
 
 fn cases(config: &Config, count: usize) -> Cases {
-    Cases::draw(config, 5, Pool::HeldOut, count, &Threads::new(1), &|_, _| {})
+    Cases::draw(config, 5, Pool::Validation, count, &Threads::new(1), &|_, _| {})
 }
 
 fn params(config: &Config) -> Vec<f64> {

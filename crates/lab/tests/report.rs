@@ -29,7 +29,7 @@ impl Small {
         let config = Config::resolve(task, None, &sets).unwrap();
         let params = initial_params(&config, &mut stream(1, Purpose::Parameters, 0));
         let params: Vec<f32> = params.iter().map(|&p| p as f32).collect();
-        let cases = Cases::draw(&config, 1, Pool::HeldOut, 2, &Threads::new(1), &|_, _| {});
+        let cases = Cases::draw(&config, 1, Pool::Validation, 2, &Threads::new(1), &|_, _| {});
         let rollouts = roll_out(&config, &params, &cases, 1).unwrap();
         let evaluation = evaluate(&config, &cases, &rollouts);
         Small { policy: PolicyFile { config, params }, cases, rollouts, evaluation }

@@ -68,7 +68,7 @@ pub fn burgers(config: &Config) -> Burgers {
 /// Relative error of the loss's derivative along a random direction of the parameters, against a central difference.
 pub fn gradient_error(config: &Config) -> f64 {
     let (threads, half) = (Threads::new(1), 1e-6);
-    let cases = Cases::draw(config, 0, Pool::HeldOut, 2, &threads, &|_, _| {});
+    let cases = Cases::draw(config, 0, Pool::Validation, 2, &threads, &|_, _| {});
     let closed_loop = ClosedLoop::<f64>::with_dynamics(config, &burgers(config), 2);
     let batch = closed_loop.batch(&cases, &[0, 1], Disturbance::evaluation(0, 0));
     let params = initial_params(config, &mut stream(0, Purpose::Parameters, 0));
@@ -97,7 +97,7 @@ pub struct Trained {
 /// Trains a fresh policy through the solver, 16 cases per update.
 pub fn train(config: &Config, updates: usize, threads: &Threads) -> Trained {
     let draw = |pool, count| Cases::draw(config, 0, pool, count, threads, &|_, _| {});
-    let (training, held_out) = (draw(Pool::Training, 16 * updates), draw(Pool::HeldOut, 32));
+    let (training, held_out) = (draw(Pool::Training, 16 * updates), draw(Pool::Validation, 32));
     let closed_loop = ClosedLoop::<f32>::with_dynamics(config, &burgers(config), 8);
     let first = initial_params(config, &mut stream(0, Purpose::Parameters, 0));
     let mut params: Vec<f32> = first.iter().map(|&p| p as f32).collect();
@@ -122,7 +122,7 @@ pub fn train(config: &Config, updates: usize, threads: &Threads) -> Trained {
 
 /// The same error without any control.
 pub fn uncontrolled(config: &Config, threads: &Threads) -> f64 {
-    let cases = Cases::draw(config, 0, Pool::HeldOut, 32, threads, &|_, _| {});
+    let cases = Cases::draw(config, 0, Pool::Validation, 32, threads, &|_, _| {});
     let z = evolve(&burgers(config), &cases.z0, None, config.time.steps, threads);
     z.iter().zip(&cases.zt).map(|(z, zt)| (z - zt).powi(2)).sum::<f64>() / z.len() as f64
 }

@@ -66,11 +66,10 @@ pub fn bench<T: Real>(config: &Config, threads: usize, repeat: usize) -> Bench {
 
     let closed_loop = ClosedLoop::<T>::for_training(config, chunk(config));
     let all: Vec<usize> = (0..cases.count).collect();
-    let mut batch = closed_loop.batch(&cases, &all, Disturbance::training(0, 0, cases.count));
+    let batch = closed_loop.batch(&cases, &all, Disturbance::training(0, 0, cases.count));
     let strategy = strategy(&closed_loop, threads);
     let (mut trained, mut adam) = (cast(&params), Adam::new(params.len()));
     let mut update = || {
-        closed_loop.balance(&typed, &mut batch, &pool);
         let gradient = closed_loop.gradient(&typed, &batch, &pool, strategy);
         let mut single: Vec<f32> = gradient.params.iter().map(|g| g.f64() as f32).collect();
         clip_global_norm(&mut single, config.train.clip as f32);

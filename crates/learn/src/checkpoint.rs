@@ -1,12 +1,14 @@
 //! `checkpoint.safetensors`: where a training stands, exactly.
 //!
-//! Parameters, both moments of the optimiser and the number of updates done. Random numbers need no state of their own:
+//! Parameters, both moments of the optimiser, the number of updates done and, where rollouts go on (`train.hold`), where those of the last
+//! update ended. Random numbers need no state of their own:
 //! what an update draws is a stream numbered by the update. A resumed run therefore repeats the bits of one that was
 //! never interrupted.
 
 use std::path::Path;
 
 use control::Config;
+use control::rollout::Ends;
 
 use crate::files::{FileError, Tensors};
 use crate::optimiser::Adam;
@@ -23,6 +25,8 @@ pub struct Checkpoint {
     pub params: Vec<f32>,
     /// The optimiser; its step is the number of updates done.
     pub adam: Adam,
+    /// Where the rollouts of the last update ended, if the next one goes on from there.
+    pub ends: Option<Ends<f32>>,
 }
 
 impl Checkpoint {
@@ -35,6 +39,11 @@ impl Checkpoint {
         insert_params(&mut file, "", &self.config, &self.params);
         insert_params(&mut file, "adam.m.", &self.config, &self.adam.m);
         insert_params(&mut file, "adam.v.", &self.config, &self.adam.v);
+        if let Some(Ends { z, xi }) = &self.ends {
+            let batch = self.config.train.batch;
+            file.insert("ends.z", &[batch, z.len() / batch], z.clone());
+            file.insert("ends.xi", &[batch, xi.len() / batch], xi.clone());
+        }
         file.write(path)
     }
 
@@ -48,8 +57,16 @@ impl Checkpoint {
             let params = collect_params(&file, "", &config)?;
             let (m, v) =
                 (collect_params(&file, "adam.m.", &config)?, collect_params(&file, "adam.v.", &config)?);
-            Ok(Checkpoint { config, params, adam: Adam { m, v, step } })
+            let ends = match config.train.hold > 0.0 && step > 0 {
+                true => Some(Ends { z: end(&file, "ends.z")?, xi: end(&file, "ends.xi")? }),
+                false => None,
+            };
+            Ok(Checkpoint { config, params, adam: Adam { m, v, step }, ends })
         };
         inner().map_err(|reason| PolicyError::content(path, reason))
     }
+}
+
+fn end(file: &Tensors, name: &str) -> Result<Vec<f32>, String> {
+    file.values::<f32>(name).map(<[f32]>::to_vec).map_err(|error| error.to_string())
 }

@@ -82,6 +82,8 @@ pub struct Evaluation {
     pub controlled: Metric,
     /// Without any control.
     pub uncontrolled: Metric,
+    /// Error of every case at the last control step, with the policy.
+    pub per_case: Vec<f64>,
     /// What the agents spent.
     pub effort: Effort,
     /// How often agents entered obstacles, where there are any.
@@ -167,6 +169,9 @@ pub fn evaluate(config: &Config, cases: &Cases, rollouts: &Rollouts) -> Evaluati
         cases: rollouts.controlled.samples,
         controlled: Metric::of(config, cases, &rollouts.controlled),
         uncontrolled: Metric::of(config, cases, &rollouts.uncontrolled),
+        per_case: (0..rollouts.controlled.samples)
+            .map(|case| *rollouts.controlled.error(case).last().expect("rollouts have steps"))
+            .collect(),
         effort: Effort::of(config, &rollouts.controlled),
         violations: Discs::of(config).map(|discs| violations(&discs, config, &rollouts.controlled)),
         seconds: rollouts.seconds,

@@ -134,7 +134,7 @@ impl Problem {
         // long enough to leave the linear regime
         config.data.spin_up = config.data.spin_up.map(|time| time.min(150.0));
         let threads = Threads::new(1);
-        let cases = Cases::draw(&config, SEED, Pool::HeldOut, BATCH, &threads, &|_, _| {});
+        let cases = Cases::draw(&config, SEED, Pool::Validation, BATCH, &threads, &|_, _| {});
         Problem { closed_loop: ClosedLoop::new(&config, BATCH), cases, threads }
     }
 

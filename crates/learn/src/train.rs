@@ -3,10 +3,10 @@
 //! [`Trainer`] is the mathematics, one update at a time, in memory. [`crate::run`] keeps a run's files around it.
 
 use adjoint::{Real, Strategy, Threads};
-use control::config::Decay;
+use control::config::{Decay, Train};
 use control::policy::initial_params;
 use control::random::{Purpose, stream};
-use control::rollout::BlowUp;
+use control::rollout::{Batch, BlowUp, Ends, Rollout};
 use control::{Cases, ClosedLoop, Config, Disturbance};
 use rand::Rng;
 use thiserror::Error;
@@ -27,22 +27,21 @@ pub fn chunk(config: &Config) -> usize {
     }
 }
 
+/// How many times a rollout goes on before its place in the batch gets a fresh case.
+const ROUNDS: usize = 3;
+
 /// A training in progress.
 pub struct Trainer {
-    /// One per number of agents that is trained with; updates take turns.
-    swarms: Vec<Swarm>,
+    closed_loop: ClosedLoop<f32>,
+    strategy: Strategy,
     config: Config,
     pool: Cases,
     threads: Threads,
     schedule: Schedule,
     params: Vec<f32>,
     adam: Adam,
-}
-
-/// The loop of one number of agents.
-struct Swarm {
-    closed_loop: ClosedLoop<f32>,
-    strategy: Strategy,
+    /// Where the rollouts of the last update ended, if some go on.
+    ends: Option<Ends<f32>>,
 }
 
 /// What one update did.
@@ -106,27 +105,55 @@ impl Trainer {
     pub fn new(config: &Config, pool: Cases, threads: usize) -> Trainer {
         let params = initial_params(config, &mut stream(config.train.seed, Purpose::Parameters, 0));
         let adam = Adam::new(params.len());
-        Trainer::at(Checkpoint { config: config.clone(), params: cast(&params), adam }, pool, threads)
+        let params = cast(&params);
+        Trainer::at(Checkpoint { config: config.clone(), params, adam, ends: None }, pool, threads)
     }
 
     /// A training that goes on from a checkpoint.
     pub fn at(checkpoint: Checkpoint, pool: Cases, threads: usize) -> Trainer {
-        let Checkpoint { config, params, adam } = checkpoint;
-        let swarm = |agents: usize| {
-            let config = Config { agents, ..config.clone() };
-            let closed_loop = ClosedLoop::for_training(&config, chunk(&config));
-            let strategy = strategy(&closed_loop, threads);
-            Swarm { closed_loop, strategy }
-        };
+        let Checkpoint { config, params, adam, ends } = checkpoint;
+        let closed_loop = ClosedLoop::for_training(&config, chunk(&config));
         Trainer {
-            swarms: config.swarms().into_iter().map(swarm).collect(),
+            strategy: strategy(&closed_loop, threads),
+            closed_loop,
             pool,
             threads: Threads::new(threads),
             schedule: schedule(&config),
             params,
             adam,
+            ends,
             config,
         }
+    }
+
+    /// The cases of update number `done`, from the pool.
+    fn picked(&self, done: usize) -> Vec<usize> {
+        let mut rng = stream(self.config.train.seed, Purpose::Batches, done as u64);
+        (0..self.config.train.batch).map(|_| rng.random_range(0..self.pool.count)).collect()
+    }
+
+    /// What the rollouts of update number `done` are: fresh cases, or those of the updates before, which go on. The places of a batch
+    /// that do so take turns.
+    fn rollouts(&self, done: usize) -> Vec<Rollout> {
+        let Train { batch, hold, .. } = self.config.train;
+        let going_on = (hold * batch as f64).round() as usize;
+        let drawn: Vec<_> = (0..=ROUNDS.min(done)).map(|rounds| self.picked(done - rounds)).collect();
+        let rollout = |place: usize| {
+            let rounds = if place < going_on { ((done + place) % (ROUNDS + 1)).min(done) } else { 0 };
+            Rollout { case: drawn[rounds][place], rounds }
+        };
+        (0..batch).map(rollout).collect()
+    }
+
+    fn batch(&self, done: usize) -> Batch<f32> {
+        let rollouts = self.rollouts(done);
+        let disturbance = Disturbance::training(self.config.train.seed, done, rollouts.len());
+        let mut batch = self.closed_loop.batch_of(&self.pool, &rollouts, disturbance);
+        for (sample, _) in rollouts.iter().enumerate().filter(|(_, rollout)| rollout.rounds > 0) {
+            let ends = self.ends.as_ref().expect("the update before has ended");
+            self.closed_loop.go_on(&mut batch, sample, ends);
+        }
+        batch
     }
 
     /// The run's config.
@@ -146,20 +173,15 @@ impl Learner for Trainer {
 
     fn checkpoint(&self) -> Option<Checkpoint> {
         let (config, params, adam) = (self.config.clone(), self.params.clone(), self.adam.clone());
-        Some(Checkpoint { config, params, adam })
+        Some(Checkpoint { config, params, adam, ends: self.ends.clone() })
     }
 
     /// On a fresh batch.
     fn update(&mut self) -> Result<Update, Diverged> {
         let (config, done) = (&self.config, self.updates());
-        let Swarm { closed_loop, strategy } = &self.swarms[done % self.swarms.len()];
-        let (seed, batch) = (config.train.seed, config.train.batch);
-        let mut rng = stream(seed, Purpose::Batches, done as u64);
-        let picked: Vec<usize> = (0..batch).map(|_| rng.random_range(0..self.pool.count)).collect();
-        let mut batch = closed_loop.batch(&self.pool, &picked, Disturbance::training(seed, done, batch));
-        closed_loop.balance(&self.params, &mut batch, &self.threads);
-
-        let mut gradient = closed_loop.gradient(&self.params, &batch, &self.threads, *strategy);
+        let batch = self.batch(done);
+        let (closed_loop, strategy) = (&self.closed_loop, self.strategy);
+        let mut gradient = closed_loop.gradient(&self.params, &batch, &self.threads, strategy);
         let norm = clip_global_norm(&mut gradient.params, config.train.clip as f32);
         if !(gradient.loss.is_finite() && norm.is_finite()) {
             let trajectories = closed_loop.forward(&self.params, &batch, &self.threads);
@@ -175,6 +197,7 @@ impl Learner for Trainer {
             };
             return Err(Diverged { task: config.task.clone(), update: done + 1, what });
         }
+        self.ends = (config.train.hold > 0.0).then(|| closed_loop.ends(&gradient));
         let rate = self.schedule.rate(done);
         let names = closed_loop.terms().iter().map(|term| term.name);
         let terms = names.zip(gradient.terms).collect();

@@ -287,7 +287,7 @@ impl Golden {
     /// The preset of its task with its options, its weights and the extents of its tensors.
     fn config(&self) -> Result<Config, VerifyError> {
         let refused = |source| VerifyError::Config { path: self.path.clone(), source };
-        let preset = Config::preset(&self.description.task).map_err(refused)?;
+        let preset = Config::paper(&self.description.task).map_err(refused)?;
         let mut sets = vec![
             format!("agents={}", self.extent("xi0", 1)?),
             format!("grid.n={}", self.extent("z0", 1)?),

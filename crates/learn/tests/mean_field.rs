@@ -14,7 +14,7 @@ fn config(sets: &[&str]) -> Config {
 }
 
 fn cases(config: &Config) -> Cases {
-    Cases::draw(config, 3, Pool::HeldOut, 2, &Threads::new(1), &|_, _| {})
+    Cases::draw(config, 3, Pool::Validation, 2, &Threads::new(1), &|_, _| {})
 }
 
 fn params(config: &Config) -> Vec<f64> {

@@ -11,7 +11,7 @@ use learn::nmpc::{Controller, Horizon, Method, Settings, newton, roll_out};
 fn task(sets: &[&str]) -> (Config, Cases) {
     let sets: Vec<String> = ["data.spin_up=100"].iter().chain(sets).map(|set| set.to_string()).collect();
     let config = Config::resolve("ks1d", None, &sets).unwrap();
-    let cases = Cases::draw(&config, 0, Pool::HeldOut, 1, &Threads::new(1), &|_, _| {});
+    let cases = Cases::draw(&config, 0, Pool::Validation, 1, &Threads::new(1), &|_, _| {});
     (config, cases)
 }
 

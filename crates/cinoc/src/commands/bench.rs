@@ -10,7 +10,7 @@ pub fn run(request: &Bench) -> Result<(), Failure> {
     let mut sets = request.sets.clone();
     sets.extend(request.batch.map(|batch| format!("train.batch={batch}")));
     sets.extend(request.agents.map(|agents| format!("agents={agents}")));
-    let config = Config::resolve(&request.task, None, &sets)?;
+    let config = Config::resolve_method(&request.task, request.preset.into(), "cinoc", None, &sets)?;
     let threads = super::threads(request.threads);
     let sign = spinner(&format!("timing {}", config.task));
     let times = match request.dtype {

@@ -12,7 +12,7 @@ use serde_json::json;
 const TOLERANCE: f64 = 1e-6;
 
 pub fn run(request: &CheckGradients) -> Result<(), Failure> {
-    let config = Config::resolve(&request.task, None, &request.sets)?;
+    let config = Config::resolve_method(&request.task, request.preset.into(), "cinoc", None, &request.sets)?;
     let checks = [Strategy::Recompute, Strategy::Store].map(|strategy| check_gradients(&config, strategy));
     let max_rel_error = checks.iter().map(|check| check.max_rel_error).fold(0.0, f64::max);
     let derivatives =

@@ -11,8 +11,8 @@ use learn::pool::{cache_folder, cached};
 use learn::run::POLICY;
 use std::path::{Path, PathBuf};
 
-/// Seed of held-out cases: the same for every policy, so that policies are compared on the same cases.
-const HELD_OUT_SEED: u64 = 0;
+/// Seed of validation and test cases: the same for every policy, so that policies are compared on the same cases.
+const CASES_SEED: u64 = 0;
 
 /// A policy with its circumstances resolved.
 pub struct Resolved {
@@ -84,23 +84,30 @@ fn circumstances(subject: &Subject, trained: &Config) -> Result<Config, Failure>
     Ok(config)
 }
 
-/// Cases by number, by file, or the published ones.
+/// Cases by number (of the validation pool, or of the test pool), by file, or the published ones.
 pub fn load_cases(what: &str, config: &Config, threads: usize) -> Result<(Cases, String), Failure> {
     if what == "paper" {
         let cases = Cases::paper(config)?;
         let label = format!("the paper's {} cases", cases.count);
         return Ok((cases, label));
     }
-    match what.parse::<usize>() {
-        Ok(0) => Err(Failure::Request("--cases 0: must be at least 1".to_string())),
+    let (pool, number) = match what.strip_prefix("test:") {
+        Some(number) => (Pool::Test, number),
+        None => (Pool::Validation, what),
+    };
+    match number.parse::<usize>() {
+        Ok(0) => Err(Failure::Request(format!("--cases {what}: must be at least 1"))),
+        Err(_) if pool == Pool::Test => {
+            Err(Failure::Request(format!("--cases {what}: must be test:N, such as test:200")))
+        }
         Ok(count) => {
             let bar = progress("drawing cases", count);
             let told = |done: usize, _: usize| bar.set_position(done as u64);
-            let pool = Threads::new(threads);
-            let folder = cache_folder();
-            let cases = cached(config, HELD_OUT_SEED, Pool::HeldOut, count, &pool, folder.as_deref(), &told);
+            let (threads, folder) = (Threads::new(threads), cache_folder());
+            let cases = cached(config, CASES_SEED, pool, count, &threads, folder.as_deref(), &told);
             bar.finish_and_clear();
-            Ok((cases, format!("{count} held-out cases")))
+            let name = if pool == Pool::Test { "test" } else { "validation" };
+            Ok((cases, format!("{count} {name} cases")))
         }
         Err(_) => {
             let path = Path::new(what);

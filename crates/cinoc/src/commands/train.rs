@@ -43,7 +43,8 @@ fn config(request: &Train) -> Result<Config, Failure> {
         Some(path) => Failure::Request(format!("{error} (with settings of {})", path.display())),
         None => error.into(),
     };
-    Config::resolve_method(&request.task, &request.method, file.as_deref(), &sets).map_err(in_file)
+    let preset = request.preset.into();
+    Config::resolve_method(&request.task, preset, &request.method, file.as_deref(), &sets).map_err(in_file)
 }
 
 fn default_folder(config: &Config) -> PathBuf {
@@ -85,9 +86,8 @@ fn train(run: Run, config: &Config, threads: usize) -> Result<Ended, Failure> {
 
 fn report(path: &Path, folder: &Path, threads: usize, json: bool) -> Result<(), Failure> {
     let policy = PolicyFile::read(path)?;
-    // the published cases where there are some, to compare like with like
-    let what = if Cases::paper(&policy.config).is_ok() { "paper" } else { "100" };
-    let (cases, label) = load_cases(what, &policy.config, threads)?;
+    // settings are chosen by looking at reports: never on test cases
+    let (cases, label) = load_cases("100", &policy.config, threads)?;
     let rollouts = roll_out(&policy.config, &policy.params, &cases, threads)?;
     let evaluation = evaluate(&policy.config, &cases, &rollouts);
     let metrics = folder.join(METRICS);

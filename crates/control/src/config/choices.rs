@@ -41,6 +41,9 @@ pub enum TrunkBase {
     /// `sin(2 pi k s)`, `cos(2 pi k s)`.
     #[serde(rename = "2pi")]
     TwoPi,
+    /// None: an agent does not know where it stands, only what it sees.
+    #[serde(rename = "none")]
+    None,
 }
 
 /// `data.pairs`: how the initial state and the target of a training case are drawn.
@@ -113,13 +116,37 @@ pub enum Filter {
     Project,
 }
 
+/// `actuation.starts`: how the places where agents start cover a 2D domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Starts {
+    /// In columns that hold the same number of agents, or one more: any number covers the domain evenly.
+    Rows,
+    /// The same, every other column moved by half a spacing.
+    Staggered,
+    /// The first places of a square lattice, as published: a number that is no square leaves a part of the domain empty.
+    Square,
+}
+
+/// `policy.share`: how agents that reach the same point share the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Share {
+    /// Not at all: each does what its network says.
+    None,
+    /// Each does its part: what its network says, divided by the density of agents where it stands.
+    Crowd,
+}
+
 /// The words a key may have; `None` if it is not a choice.
 pub(super) fn allowed(key: &str) -> Option<&'static [&'static str]> {
     Some(match key {
         "actuation.normalization" => &["peak", "mass"],
         "observe.sampling" => &["cell", "linear"],
+        "actuation.starts" => &["rows", "staggered", "square"],
+        "policy.share" => &["none", "crowd"],
         "policy.fusion" => &["concat", "product"],
-        "policy.trunk_base" => &["pi", "2pi"],
+        "policy.trunk_base" => &["pi", "2pi", "none"],
         "data.pairs" => &["independent", "shared"],
         "observe.view" => &["patch", "field"],
         "policy.padding" => &["zero", "field"],

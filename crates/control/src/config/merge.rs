@@ -61,17 +61,38 @@ pub(super) fn method_of(table: &Table) -> Option<&str> {
     table.get("method")?.get("name")?.as_str()
 }
 
-/// Gives a config that was written before a key existed the value that says the same.
+/// Keys of `train` that configs of earlier versions have.
+const FORMER: [&str; 3] = ["crowd", "swarms", "balance"];
+
+/// Gives a config that was written before a key existed the value that says the same, and drops settings of training that are no
+/// more: they do not matter to a policy that is trained.
 pub(super) fn add_later_keys(given: &mut Table) {
+    if let Some(Value::Table(train)) = given.get_mut("train") {
+        FORMER.iter().for_each(|key| drop(train.remove(*key)));
+    }
     let one = || Value::Float(1.0);
+    // these two are keys of some tasks only
+    let preset = task_of(given).ok().and_then(|task| tasks::preset(task).ok());
+    let has = |section: &str, key: &str| preset.as_ref().is_some_and(|p| p[section].get(key).is_some());
+    let target = has("observe", "target").then(|| ("observe", "target", Value::Boolean(false)));
+    let starts = has("actuation", "starts");
+    let starts = starts.then(|| ("actuation", "starts", Value::String("square".to_string())));
     for (section, key, value) in [
-        ("train", "crowd", Value::Array(vec![one(), one()])),
         ("train", "step_clip", Value::Float(0.0)),
-        ("train", "swarms", Value::Array(Vec::new())),
         ("train", "scatter", Value::Float(0.0)),
-        ("train", "balance", Value::Boolean(false)),
+        ("train", "hold", Value::Float(0.0)),
+        ("train", "hold_weight", one()),
+        ("train", "failure", Value::Array(vec![Value::Float(0.0), Value::Float(0.0)])),
         ("policy", "head_scale", one()),
-    ] {
+        ("policy", "share", Value::String("none".to_string())),
+        ("observe", "crowd", Value::Boolean(false)),
+        ("observe", "crowd_ref", one()),
+        ("failure", "seen", Value::Boolean(true)),
+    ]
+    .into_iter()
+    .chain(target)
+    .chain(starts)
+    {
         if let Some(Value::Table(section)) = given.get_mut(section) {
             section.entry(key).or_insert(value);
         }

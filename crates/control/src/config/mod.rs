@@ -21,12 +21,13 @@ mod tests;
 
 pub use axis::Axis;
 pub use choices::{
-    Decay, Filter, Fusion, Layout, Normalization, Padding, Pairs, Sampling, Transport, TrunkBase, View,
+    Decay, Filter, Fusion, Layout, Normalization, Padding, Pairs, Sampling, Share, Starts, Transport,
+    TrunkBase, View,
 };
 pub use equation::Equation;
 pub use error::ConfigError;
 pub use method::{Algorithm, Critic, Method, MethodInfo, Network, OffPolicy, OnPolicy, methods};
-pub use tasks::{TaskInfo, tasks};
+pub use tasks::{Preset, TaskInfo, tasks};
 
 use pde::Boundary;
 use serde::{Deserialize, Serialize};
@@ -151,6 +152,9 @@ pub struct Actuation {
     /// Way of an agent in one control step per unit of v; the control interval where there is no such key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speed: Option<f64>,
+    /// 2D: how the places where agents start cover the domain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub starts: Option<Starts>,
 }
 
 /// What an agent sees of the field.
@@ -176,6 +180,13 @@ pub struct Observe {
     /// Points of its second axis.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub n_ref_y: Option<usize>,
+    /// Tracking tasks: whether an agent sees the target beside the error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<bool>,
+    /// Whether an agent knows how many others are near, and where.
+    pub crowd: bool,
+    /// Density of agents, in units of the actuation kernel, that counts as one.
+    pub crowd_ref: f64,
 }
 
 /// The policy network.
@@ -190,6 +201,8 @@ pub struct Policy {
     pub head_scale: f64,
     /// Base frequency of the trunk's Fourier features.
     pub trunk_base: TrunkBase,
+    /// How agents that reach the same point share the work.
+    pub share: Share,
     /// 2D: channels of the convolutions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conv: Option<Vec<usize>>,
@@ -216,6 +229,8 @@ pub struct Failure {
     pub share: f64,
     /// First control step without them.
     pub step: usize,
+    /// Whether the others notice that an agent has failed.
+    pub seen: bool,
 }
 
 /// Initial states and targets.
@@ -367,16 +382,16 @@ pub struct Train {
     /// Bound of every derivative that goes from one control step back to the one before, per case; 0 for none. It keeps gradients
     /// finite where a case is unstable.
     pub step_clip: f64,
-    /// Range of the factor on all that the agents of a training case do to the field, log-uniform over the cases of a batch: it stands
-    /// for swarms of other sizes, whose loop gain a policy must bear. Like the next three, of training alone.
-    pub crowd: [f64; 2],
-    /// Numbers of agents that updates take turns with, in percent of `agents`; empty for `agents` alone.
-    pub swarms: Vec<usize>,
-    /// How far starts are scattered, in spacings of the agents; on a periodic domain all agents move together, by up to this share
-    /// of the domain.
+    /// Share of training cases whose agents start elsewhere: those that move anywhere, static ones on a lattice that is moved as a whole.
     pub scatter: f64,
-    /// Whether every case counts as its errors' inverse, so that hard cases do not drown the others.
-    pub balance: bool,
+    /// Range of the share of agents that fail in a training case, from a random step on: half of the cases lose them at the start, the
+    /// others during the first half of the rollout. [`Failure::share`] comes first.
+    pub failure: [f64; 2],
+    /// Share of the cases of a batch that go on where the rollout before ended, up to three times, instead of starting anew: what was
+    /// reached is to be held.
+    pub hold: f64,
+    /// How much the distance to the target counts in rollouts that go on: errors are small there.
+    pub hold_weight: f64,
     /// Seed of every random stream of the run.
     pub seed: u64,
     /// Memory, in MB, for storing step values instead of recomputing them.
@@ -391,19 +406,28 @@ impl Config {
         Config::resolve(task, None, &[])
     }
 
-    /// The task's defaults, overridden by the text of a TOML file, then by `key=value` settings in their order.
-    pub fn resolve(task: &str, file: Option<&str>, sets: &[String]) -> Result<Config, ConfigError> {
-        Config::resolve_method(task, "cinoc", file, sets)
+    /// The published form of a task: network, loss and training as in the paper.
+    pub fn paper(task: &str) -> Result<Config, ConfigError> {
+        Config::resolve_method(task, Preset::Paper, "cinoc", None, &[])
     }
 
-    /// The same for a method, one of [`methods`], whose defaults are laid over those of the task.
+    /// The task's defaults, overridden by the text of a TOML file, then by `key=value` settings in their order.
+    pub fn resolve(task: &str, file: Option<&str>, sets: &[String]) -> Result<Config, ConfigError> {
+        Config::resolve_method(task, Preset::Default, "cinoc", file, sets)
+    }
+
+    /// The same for a preset and for a method, one of [`methods`], whose defaults are laid over those of the task.
     pub fn resolve_method(
         task: &str,
+        preset: Preset,
         method: &str,
         file: Option<&str>,
         sets: &[String],
     ) -> Result<Config, ConfigError> {
         let mut table = tasks::preset(task)?;
+        if preset == Preset::Paper {
+            merge::overlay(&mut table, tasks::paper(task)?)?;
+        }
         method::lay_over(&mut table, method, task)?;
         if let Some(text) = file {
             merge::overlay(&mut table, merge::parse(text)?)?;

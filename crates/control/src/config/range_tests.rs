@@ -34,6 +34,7 @@ fn counts_have_a_least_value() {
         "agents=1",
         "grid.n=8",
         "observe.n_ref=8",
+        "observe.window=8",
         "observe.points=2",
         "time.steps=1",
         "data.pool=1",
@@ -77,6 +78,7 @@ fn some_floats_may_not_be_zero() {
         "train.lr",
         "train.half_life",
         "train.clip",
+        "observe.crowd_ref",
     ] {
         refused("fkpp1d", &[&format!("{key}=0")], key, "must be above 0 and finite");
     }
@@ -133,6 +135,10 @@ fn time_steps_are_stable() {
 #[test]
 fn shares_margins_and_failure_steps_are_bounded() {
     refused("fkpp1d", &["failure.share=1.5"], "failure.share", "from 0 to 1");
+    for range in ["[0, 1]", "[-0.1, 0.5]", "[0.5, 0.2]"] {
+        refused("fkpp1d", &[&format!("train.failure={range}")], "train.failure", "0 <= low <= high < 1");
+    }
+    with("fkpp1d", &["train.failure=[0.2, 0.9]"]).unwrap();
     refused("fkpp1d", &["failure.step=301"], "failure.step", "from 0 to 300 (time.steps)");
     refused("fkpp1d", &["safety.margin=0.5"], "safety.margin", "from 0 to below 0.5");
     with("fkpp1d", &["failure.share=1", "failure.step=300", "safety.margin=0.49"]).unwrap();

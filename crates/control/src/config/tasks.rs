@@ -11,6 +11,18 @@ pub struct TaskInfo {
     pub title: &'static str,
     /// Its defaults, as TOML with a comment for every key.
     pub preset: &'static str,
+    /// What is other in the published form.
+    pub paper: &'static str,
+}
+
+/// Which defaults a config starts from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Preset {
+    /// What controls best, with any number of agents.
+    #[default]
+    Default,
+    /// Network, loss and training as published.
+    Paper,
 }
 
 const TASKS: &[TaskInfo] = &[
@@ -18,41 +30,49 @@ const TASKS: &[TaskInfo] = &[
         name: "density2d",
         title: "density in a box: mobile agents stir it to a target",
         preset: include_str!("../../presets/density2d.toml"),
+        paper: include_str!("../../presets/paper/density2d.toml"),
     },
     TaskInfo {
         name: "fkpp1d",
         title: "Fisher-KPP reaction-diffusion: mobile agents track a target profile",
         preset: include_str!("../../presets/fkpp1d.toml"),
+        paper: include_str!("../../presets/paper/fkpp1d.toml"),
     },
     TaskInfo {
         name: "heat1d",
         title: "heat equation: mobile agents track a target profile",
         preset: include_str!("../../presets/heat1d.toml"),
+        paper: include_str!("../../presets/paper/heat1d.toml"),
     },
     TaskInfo {
         name: "heat2d",
         title: "heat in a square: mobile agents track a target field",
         preset: include_str!("../../presets/heat2d.toml"),
+        paper: include_str!("../../presets/paper/heat2d.toml"),
     },
     TaskInfo {
         name: "heat2d-obstacles",
         title: "heat in a square: the same around discs that agents may not enter",
         preset: include_str!("../../presets/heat2d-obstacles.toml"),
+        paper: include_str!("../../presets/paper/heat2d-obstacles.toml"),
     },
     TaskInfo {
         name: "ks1d",
         title: "Kuramoto-Sivashinsky: static agents bring chaos to rest",
         preset: include_str!("../../presets/ks1d.toml"),
+        paper: include_str!("../../presets/paper/ks1d.toml"),
     },
     TaskInfo {
         name: "ks2d",
         title: "Kuramoto-Sivashinsky in 2D: static agents bring chaos to rest",
         preset: include_str!("../../presets/ks2d.toml"),
+        paper: include_str!("../../presets/paper/ks2d.toml"),
     },
     TaskInfo {
         name: "turb2d",
         title: "decaying turbulence: static agents bring the flow to rest",
         preset: include_str!("../../presets/turb2d.toml"),
+        paper: include_str!("../../presets/paper/turb2d.toml"),
     },
 ];
 
@@ -79,4 +99,11 @@ pub(super) fn preset(name: &str) -> Result<toml::Table, ConfigError> {
             })
         }
     }
+}
+
+/// What the published form of a task has otherwise.
+pub(super) fn paper(name: &str) -> Result<toml::Table, ConfigError> {
+    preset(name)?;
+    let task = TASKS.iter().find(|task| task.name == name).expect("it has a preset");
+    Ok(task.paper.parse().expect("presets are valid TOML"))
 }

@@ -21,8 +21,8 @@ fn refusal(result: Result<Config, ConfigError>) -> String {
 }
 
 #[test]
-fn presets_hold_the_numbers_of_the_task_definitions() {
-    let fkpp = Config::preset("fkpp1d").unwrap();
+fn published_presets_hold_the_numbers_of_the_task_definitions() {
+    let fkpp = Config::paper("fkpp1d").unwrap();
     assert_eq!((fkpp.agents, fkpp.grid.n, fkpp.grid.length), (20, 100, 1.0));
     assert_eq!((fkpp.time.dt, fkpp.time.steps, fkpp.time.substeps), (0.001, 300, 1));
     assert_eq!((fkpp.physics.nu, fkpp.physics.rho), (Some(0.005), Some(3.0)));
@@ -36,21 +36,22 @@ fn presets_hold_the_numbers_of_the_task_definitions() {
     assert_eq!((fkpp.loss.track, fkpp.loss.effort_u, fkpp.loss.effort_v), (5.0, Some(0.001), Some(0.0001)));
     assert_eq!((fkpp.loss.bound, fkpp.loss.coll, fkpp.loss.accel), (Some(100.0), Some(1.0), Some(0.1)));
     assert_eq!(fkpp.safety, Some(Safety { margin: 0.02, radius: 0.05, wall: None }));
-    assert_eq!((fkpp.train.batch, fkpp.train.updates, fkpp.train.lr), (32, 750, 0.003));
-    assert_eq!((fkpp.train.schedule, fkpp.train.warmup), (Decay::Cosine, 20));
+    assert_eq!((fkpp.train.batch, fkpp.train.updates, fkpp.train.lr), (32, 500, 0.001));
+    assert_eq!((fkpp.train.schedule, fkpp.train.half_life), (Decay::Exponential, 2000.0));
 
-    let heat = Config::preset("heat1d").unwrap();
+    let heat = Config::paper("heat1d").unwrap();
     let mut expected = fkpp.clone();
     expected.task = "heat1d".to_string();
     expected.agents = 8;
     expected.physics = Physics { nu: Some(0.2), ..Physics::default() };
     expected.actuation.sigma = 0.1;
+    expected.observe.crowd_ref = heat.observe.crowd_ref;
     expected.data.std = Some(1.0);
-    (expected.train.lr, expected.train.clip, expected.loss.terminal) = (0.002, 1.0, 25.0);
-    expected.train.updates = 500;
+    // means nothing here
+    expected.train.hold_weight = heat.train.hold_weight;
     assert_eq!(heat, expected);
 
-    let ks = Config::preset("ks1d").unwrap();
+    let ks = Config::paper("ks1d").unwrap();
     assert_eq!((ks.agents, ks.grid.n, ks.grid.length), (8, 128, 22.0));
     assert_eq!((ks.time.dt, ks.time.steps, ks.observe.window), (0.05, 200, Some(4)));
     assert_eq!((ks.actuation.sigma, ks.actuation.u_max, ks.actuation.v_max), (1.0, Some(1.0), None));
@@ -60,6 +61,37 @@ fn presets_hold_the_numbers_of_the_task_definitions() {
         (10.0, Some(0.001), None, None)
     );
     assert_eq!((ks.physics, ks.safety), (Physics::default(), None));
+}
+
+#[test]
+fn the_published_form_has_no_sense_for_others_and_no_extra_terms() {
+    for task in tasks() {
+        let (paper, best) = (Config::paper(task.name).unwrap(), Config::preset(task.name).unwrap());
+        assert_eq!((paper.observe.crowd, paper.policy.share), (false, Share::None), "{}", task.name);
+        assert!(paper.observe.target != Some(true) && paper.loss.terminal == 0.0, "{}", task.name);
+        assert_eq!(paper.plain(), paper, "{}", task.name);
+        // the same physics, agents and cases
+        assert_eq!((paper.grid, paper.time, paper.physics), (best.grid, best.time, best.physics));
+        assert_eq!((paper.agents, paper.data), (best.agents, best.data));
+    }
+    let ks = Config::paper("ks2d").unwrap();
+    assert_eq!((ks.train.updates, ks.policy.padding), (500, Some(Padding::Zero)));
+    let sets = sets(&["train.updates=3"]);
+    let dpc = Config::resolve_method("heat1d", Preset::Paper, "dpc", None, &sets).unwrap();
+    assert_eq!((dpc.train.updates, dpc.method_name()), (3, "dpc"));
+}
+
+#[test]
+fn baselines_do_not_share_and_know_no_others() {
+    for (task, method) in tasks().iter().flat_map(|task| methods().iter().map(move |m| (task.name, m.name))) {
+        let config = Config::resolve_method(task, Preset::Default, method, None, &[]).unwrap();
+        let ours = method == "cinoc";
+        assert_eq!(
+            (config.observe.crowd, config.policy.share == Share::Crowd),
+            (ours, ours),
+            "{task} {method}"
+        );
+    }
 }
 
 #[test]
@@ -194,7 +226,7 @@ fn unknown_tasks_name_the_nearest_and_list_all() {
 #[test]
 fn every_method_round_trips_through_toml() {
     for (task, method) in tasks().iter().flat_map(|task| methods().iter().map(move |m| (task.name, m.name))) {
-        let config = Config::resolve_method(task, method, None, &[]).unwrap();
+        let config = Config::resolve_method(task, Preset::Default, method, None, &[]).unwrap();
         let text = config.to_toml();
         assert_eq!(Config::from_toml(&text).unwrap(), config, "{task} {method}");
         assert_eq!(config.with_sets(&[]).unwrap(), config, "{task} {method}");
@@ -232,9 +264,9 @@ fn a_complete_config_lacks_nothing() {
         let text = Config::preset(task.name).unwrap().to_toml();
         // files that were written before these existed can be read
         let later = |line: &str| {
-            ["step_clip", "crowd", "swarms", "scatter", "balance", "head_scale"]
-                .iter()
-                .any(|key| line.starts_with(key))
+            let keys = ["step_clip", "crowd", "scatter", "head_scale", "hold", "failure"];
+            let newer = ["starts", "target = ", "share = \"", "seen"];
+            keys.iter().chain(&newer).any(|key| line.starts_with(key))
         };
         let required = |line: &str| line.contains('=') && !later(line);
         for (number, line) in text.lines().enumerate().filter(|(_, line)| required(line)) {
@@ -307,11 +339,15 @@ fn lists_keep_their_kind_and_ranges_their_two_ends() {
 }
 
 #[test]
-fn swarms_are_shares_of_the_agents_and_full_lattices_on_a_plane() {
-    let swarms = |task: &str, sets: &[&str]| with(task, sets).unwrap().swarms();
-    assert_eq!(swarms("fkpp1d", &[]), [20]);
-    assert_eq!(swarms("fkpp1d", &["train.swarms=[50, 100, 130]"]), [10, 20, 26]);
-    assert_eq!(swarms("turb2d", &["train.swarms=[56, 100]"]), [36, 64]);
-    assert_eq!(swarms("ks2d", &["agents=196", "train.swarms=[73]"]), [144]);
-    assert_eq!(swarms("heat2d", &["agents=10", "train.swarms=[1, 100]"]), [1, 10]);
+fn configs_of_earlier_versions_mean_what_they_meant() {
+    let mut text = Config::paper("heat2d").unwrap().to_toml();
+    for key in ["starts", "target = ", "crowd", "share = \"", "seen", "failure", "hold"] {
+        text = text.lines().filter(|line| !line.starts_with(key)).collect::<Vec<_>>().join("\n");
+    }
+    // settings of training that are no more
+    text = text.replace("[train]", "[train]\ncrowd = [1.0, 8.0]\nswarms = [50]\nbalance = true");
+    let mut expected = Config::paper("heat2d").unwrap();
+    // what they could not say means nothing without a sense for others and without rollouts that go on
+    (expected.observe.crowd_ref, expected.train.hold_weight) = (1.0, 1.0);
+    assert_eq!(Config::from_toml(&text).unwrap(), expected);
 }

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use super::error::ConfigError;
 use super::method::{Method, Network};
-use super::{Axis, Config, Equation};
+use super::{Axis, Config, Equation, TrunkBase};
 
 /// Checks one section after the other; the first value out of range is reported.
 pub(super) fn validate(config: &Config) -> Result<(), ConfigError> {
@@ -37,7 +37,12 @@ fn grids(config: &Config) -> Result<(), ConfigError> {
             format!("an even number from 2 to {n_ref} (observe.{shorter})")
         })?;
     }
+    positive("observe.crowd_ref", observe.crowd_ref)?;
     positive("policy.head_scale", config.policy.head_scale)?;
+    let blind = config.policy.trunk_base == TrunkBase::None && !observe.crowd;
+    require(!blind, "policy.trunk_base", "none", || {
+        "\"pi\" or \"2pi\" unless observe.crowd is true, or the trunk is told nothing".to_string()
+    })?;
     let Some(conv) = &config.policy.conv else { return Ok(()) };
     let channels = !conv.is_empty() && conv.iter().all(|channels| (1..=1024).contains(channels));
     require(channels, "policy.conv", conv, || "one or more numbers of channels from 1 to 1024".to_string())
@@ -214,18 +219,13 @@ fn train(config: &Config) -> Result<(), ConfigError> {
     non_negative("train.lr_end", train.lr_end)?;
     positive("train.clip", train.clip)?;
     non_negative("train.step_clip", train.step_clip)?;
-    let [low, high] = train.crowd;
-    require(0.0 < low && low <= high && high.is_finite(), "train.crowd", train.crowd, || {
-        "[low, high] with 0 < low <= high, [1, 1] for none".to_string()
-    })?;
-    require(
-        train.swarms.iter().all(|percent| (1..=1000).contains(percent)),
-        "train.swarms",
-        &train.swarms,
-        || "percentages of agents from 1 to 1000, such as [50, 100]; [] for none".to_string(),
-    )?;
-    require((0.0..=1.0).contains(&train.scatter), "train.scatter", train.scatter, || {
-        "from 0 to 1".to_string()
+    for (key, share) in [("train.scatter", train.scatter), ("train.hold", train.hold)] {
+        require((0.0..=1.0).contains(&share), key, share, || "from 0 to 1".to_string())?;
+    }
+    positive("train.hold_weight", train.hold_weight)?;
+    let [low, high] = train.failure;
+    require(0.0 <= low && low <= high && high < 1.0, "train.failure", train.failure, || {
+        "[low, high] with 0 <= low <= high < 1, [0, 0] for none".to_string()
     })?;
     at_least("train.checkpoint_every", train.checkpoint_every, 1)
 }

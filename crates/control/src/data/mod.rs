@@ -26,13 +26,15 @@ pub struct Cases {
     pub xi0: Option<Vec<f64>>,
 }
 
-/// What cases are for. The two never share a random number.
+/// What cases are for. The three never share a random number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pool {
     /// To train on.
     Training,
-    /// To evaluate on; drawn independently whatever `data.pairs` says.
-    HeldOut,
+    /// To choose settings on; drawn independently whatever `data.pairs` says, like the next.
+    Validation,
+    /// To report results on: nothing is chosen on them.
+    Test,
 }
 
 /// Told `(done, all)` while cases are drawn.
@@ -61,7 +63,8 @@ impl Cases {
     ) -> Cases {
         let purpose = match pool {
             Pool::Training => Purpose::TrainingCases,
-            Pool::HeldOut => Purpose::HeldOutCases,
+            Pool::Validation => Purpose::ValidationCases,
+            Pool::Test => Purpose::TestCases,
         };
         let rng = &mut stream(seed, purpose, 0);
         let (z0, zt) = draw::draw(config, rng, pool, count, threads, progress);
@@ -124,17 +127,20 @@ mod tests {
 
     #[test]
     fn more_cases_begin_with_the_same_ones() {
-        let (few, many) = (draw("fkpp1d", &[], Pool::HeldOut, 2), draw("fkpp1d", &[], Pool::HeldOut, 5));
+        let (few, many) =
+            (draw("fkpp1d", &[], Pool::Validation, 2), draw("fkpp1d", &[], Pool::Validation, 5));
         assert_eq!(few.z0(1), many.z0(1));
         assert_eq!(few.zt(1), many.zt(1));
-        assert_ne!(few.z0(0), draw("fkpp1d", &[], Pool::Training, 1).z0(0));
+        for other in [Pool::Training, Pool::Test] {
+            assert_ne!(few.z0(0), draw("fkpp1d", &[], other, 1).z0(0));
+        }
     }
 
     #[test]
     fn pairs_are_alike_only_in_a_shared_training_pool() {
         let shared = ["data.pairs=shared"];
         assert!(correlation(&draw("heat1d", &shared, Pool::Training, 200)) > 0.7);
-        assert!(correlation(&draw("heat1d", &shared, Pool::HeldOut, 200)).abs() < 0.2);
+        assert!(correlation(&draw("heat1d", &shared, Pool::Validation, 200)).abs() < 0.2);
         assert!(correlation(&draw("heat1d", &[], Pool::Training, 200)).abs() < 0.2);
     }
 

@@ -1,4 +1,5 @@
-//! What an agent sees: the tracking error and its gradient, around its own position.
+//! What an agent sees: the tracking error and its gradient, and the target where asked for, around its own position; how many
+//! others are near ([`crowd`]).
 //!
 //! The error `e = z - z*` is read on the *reference lattice*, the points of the task's default grid, so that a policy sees the
 //! same numbers on any finer grid: on a grid refined by an integer factor s every s-th point is read. Gradient channels are
@@ -8,6 +9,7 @@
 //!
 //! Differentiated in `e`; in the position only with `observe.sampling = "linear"`.
 
+pub mod crowd;
 pub mod patch;
 pub mod window;
 

@@ -1,4 +1,5 @@
-//! 2D: a square patch of the error and of its two gradients, `p x p` points of the reference lattice around the agent's cell.
+//! 2D: a square patch of the error, of its two gradients and, with `observe.target`, of the target: `p x p` points of the reference
+//! lattice around the agent's cell.
 //!
 //! No resampling. Beyond the walls the end values are repeated; on a torus the patch is wrapped.
 
@@ -6,8 +7,10 @@ use super::{gradient, restriction, sampling};
 use crate::config::Config;
 use adjoint::{PatchLattice, Sampling, Sparse, Var};
 
-/// Channels of a patch: `e`, `d_x e`, `d_y e`.
-pub const CHANNELS: usize = 3;
+/// Channels of a patch: `e`, `d_x e`, `d_y e` and, if it is seen, the target.
+pub fn channels(config: &Config) -> usize {
+    3 + usize::from(config.observe.target == Some(true))
+}
 
 /// The sensors of a 2D task.
 pub struct Patches {
@@ -15,6 +18,8 @@ pub struct Patches {
     /// From the grid to the reference lattice, along each axis.
     restriction: [Option<Sparse>; 2],
     gradient: [Sparse; 2],
+    /// Whether the target is seen too.
+    target: bool,
 }
 
 impl Patches {
@@ -34,6 +39,7 @@ impl Patches {
             },
             restriction: [restriction(&axes[0]), restriction(&axes[1])],
             gradient: axes.map(|axis| gradient(axis.n_ref, axis.periodic())),
+            target: config.observe.target == Some(true),
         }
     }
 
@@ -52,12 +58,17 @@ impl Patches {
         self.lattice.periodic
     }
 
-    /// All channels on the whole lattice, one above the other: `[3 n_x][n_y]`.
-    pub fn channels<'t>(&self, e: Var<'t>) -> Var<'t> {
+    /// All channels on the whole lattice, one above the other: `[channels n_x][n_y]`.
+    pub fn channels<'t>(&self, e: Var<'t>, target: Var<'t>) -> Var<'t> {
+        let e = self.on_lattice(e);
+        let seen = e.stack(e.linear(&self.gradient[0])).stack(e.linear_cols(&self.gradient[1]));
+        if self.target { seen.stack(self.on_lattice(target)) } else { seen }
+    }
+
+    fn on_lattice<'t>(&self, field: Var<'t>) -> Var<'t> {
         let [x, y] = &self.restriction;
-        let e = x.as_ref().map_or(e, |matrix| e.linear(matrix));
-        let e = y.as_ref().map_or(e, |matrix| e.linear_cols(matrix));
-        e.stack(e.linear(&self.gradient[0])).stack(e.linear_cols(&self.gradient[1]))
+        let field = x.as_ref().map_or(field, |matrix| field.linear(matrix));
+        y.as_ref().map_or(field, |matrix| field.linear_cols(matrix))
     }
 
     /// Patches of some maps `[c n_x][n_y]` around agents at `xi` (`[2][agents]`): `[p p c][agents]`, by row, column, channel.

@@ -1,5 +1,5 @@
-//! 1D: a window of the error and of its gradient, W points of the reference lattice around the agent's cell, each channel resampled to
-//! P points.
+//! 1D: a window of the error, of its gradient and, with `observe.target`, of the target: W points of the reference lattice around the
+//! agent's cell, each channel resampled to P points.
 //!
 //! The resampling is a constant matrix, which the policy multiplies into its first layer once per rollout. So are the differences on a
 //! periodic lattice, where they are the same everywhere: W + 2 points of the error then hold both channels. On an interval they are
@@ -16,6 +16,8 @@ pub struct Windows {
     restriction: Option<Sparse>,
     /// Of the error on the lattice, where windows of it are cut.
     gradient: Option<Sparse>,
+    /// Whether the target is seen too.
+    target: bool,
     resampling: Sparse,
 }
 
@@ -27,7 +29,9 @@ impl Windows {
     pub fn new(config: &Config) -> Windows {
         let (axis, observe) = (config.axes()[0], &config.observe);
         let width = observe.window.expect("1D tasks have a window");
-        let resampling = resampling(width, observe.points.expect("1D tasks resample their window"));
+        let points = observe.points.expect("1D tasks resample their window");
+        let (channels, target) = (channels(config), observe.target == Some(true));
+        let resampling = resampling(width, points, channels);
         Windows {
             lattice: Lattice {
                 width: if axis.periodic() { width + 2 } else { width },
@@ -38,46 +42,58 @@ impl Windows {
             },
             restriction: restriction(&axis),
             gradient: (!axis.periodic()).then(|| gradient(axis.n_ref, false)),
+            target,
             resampling: match axis.periodic() {
-                true => differenced(width, &resampling),
-                false => Sparse::from_rows(2 * width, resampling),
+                true => differenced(width, channels - 1, &resampling),
+                false => Sparse::from_rows(channels * width, resampling),
             },
         }
     }
 
-    /// What both channels of agents at `xi` (`[1][agents]`) are made of: their windows, `[2 W][agents]`, or the `W + 2` points that hold
-    /// them.
-    pub fn cut<'t>(&self, e: Var<'t>, xi: Var<'t>) -> Var<'t> {
-        let e = self.restriction.as_ref().map_or(e, |matrix| e.linear(matrix));
-        match &self.gradient {
-            Some(gradient) => xi.windows(&[e, e.linear(gradient)], self.lattice),
-            None => xi.windows(&[e], self.lattice),
+    /// What the channels of agents at `xi` (`[1][agents]`) are made of: their windows, `[channels W][agents]`, or the `W + 2` points of
+    /// every field that hold them.
+    pub fn cut<'t>(&self, e: Var<'t>, target: Var<'t>, xi: Var<'t>) -> Var<'t> {
+        let on_lattice =
+            |field: Var<'t>| self.restriction.as_ref().map_or(field, |matrix| field.linear(matrix));
+        let e = on_lattice(e);
+        let mut fields = vec![e];
+        fields.extend(self.gradient.as_ref().map(|gradient| e.linear(gradient)));
+        if self.target {
+            fields.push(on_lattice(target));
         }
+        xi.windows(&fields, self.lattice)
     }
 
-    /// The matrix that turns [`Windows::cut`] into the `2 P` inputs of the policy.
+    /// The matrix that turns [`Windows::cut`] into the inputs of the policy, P per channel.
     pub fn resampling(&self) -> &Sparse {
         &self.resampling
     }
 }
 
-/// A matrix on windows of W values and W central differences as one on the `W + 2` points that hold both.
-fn differenced(window: usize, rows: &[Vec<(usize, f64)>]) -> Sparse {
-    let points = |&(j, weight): &(usize, f64)| match j.checked_sub(window) {
-        None => vec![(j + 1, weight)],
-        Some(j) => vec![(j, -0.5 * weight), (j + 2, 0.5 * weight)],
+/// Channels of a window: the error, its gradient and, if it is seen, the target.
+pub fn channels(config: &Config) -> usize {
+    2 + usize::from(config.observe.target == Some(true))
+}
+
+/// A matrix on windows of W values and W central differences, then W values of the other fields, as one on the `W + 2` points of
+/// each of the `fields` that hold them.
+fn differenced(window: usize, fields: usize, rows: &[Vec<(usize, f64)>]) -> Sparse {
+    let points = |&(j, weight): &(usize, f64)| match (j / window, j % window) {
+        (0, j) => vec![(j + 1, weight)],
+        (1, j) => vec![(j, -0.5 * weight), (j + 2, 0.5 * weight)],
+        (channel, j) => vec![((channel - 1) * (window + 2) + j + 1, weight)],
     };
     let row = |row: &Vec<(usize, f64)>| {
-        let mut sums = vec![0.0; window + 2];
+        let mut sums = vec![0.0; fields * (window + 2)];
         row.iter().flat_map(points).for_each(|(point, weight)| sums[point] += weight);
         sums.into_iter().enumerate().filter(|(_, weight)| *weight != 0.0).collect()
     };
-    Sparse::from_rows(window + 2, rows.iter().map(row).collect())
+    Sparse::from_rows(fields * (window + 2), rows.iter().map(row).collect())
 }
 
-/// Resampling of two channels from `window` to `points` values each, half-pixel centres `s_i = (i + 1/2) W/P - 1/2`: linear
+/// Resampling of some channels from `window` to `points` values each, half-pixel centres `s_i = (i + 1/2) W/P - 1/2`: linear
 /// interpolation where that refines; a triangle of half-width `W/P` (no aliasing) where it coarsens. Entries by row.
-fn resampling(window: usize, points: usize) -> Vec<Vec<(usize, f64)>> {
+fn resampling(window: usize, points: usize, channels: usize) -> Vec<Vec<(usize, f64)>> {
     let ratio = window as f64 / points as f64;
     let row = |i: usize| {
         let centre = (i as f64 + 0.5) * ratio - 0.5;
@@ -88,7 +104,7 @@ fn resampling(window: usize, points: usize) -> Vec<Vec<(usize, f64)>> {
     let channel = |c: usize| {
         (0..points).map(move |i| row(i).into_iter().map(|(j, weight)| (c * window + j, weight)).collect())
     };
-    channel(0).chain(channel(1)).collect()
+    (0..channels).flat_map(channel).collect()
 }
 
 #[cfg(test)]
@@ -96,7 +112,7 @@ mod tests {
     use super::*;
 
     fn resampling(window: usize, points: usize) -> Sparse {
-        Sparse::from_rows(2 * window, super::resampling(window, points))
+        Sparse::from_rows(2 * window, super::resampling(window, points, 2))
     }
 
     #[test]
@@ -105,7 +121,7 @@ mod tests {
         let differences = (0..8).map(|j| (points[j + 2] - points[j]) / 2.0);
         let both: Vec<f64> = points[1..9].iter().copied().chain(differences).collect();
         for samples in [5, 8, 20] {
-            let seen = differenced(8, &super::resampling(8, samples)).apply(&points);
+            let seen = differenced(8, 1, &super::resampling(8, samples, 2)).apply(&points);
             for (seen, expected) in seen.iter().zip(resampling(8, samples).apply(&both)) {
                 assert!(
                     (seen - expected).abs() < 1e-12 * (1.0 + expected.abs()),
@@ -113,6 +129,15 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_target_on_a_ring_is_read_inside_its_own_points() {
+        let e = [0.0; 10];
+        let target: Vec<f64> = (0..10).map(f64::from).collect();
+        let seen = differenced(8, 2, &super::resampling(8, 8, 3)).apply(&[&e[..], &target].concat());
+        assert_eq!(seen[16..], target[1..9]);
+        assert!(seen[..16].iter().all(|&x| x == 0.0));
     }
 
     #[test]

@@ -35,7 +35,7 @@ impl<'t> Convolutional<'t> {
 
 impl<'t> Net<'t> for Convolutional<'t> {
     fn raw(&self, sight: Sight<'t>) -> Var<'t> {
-        let seen = self.branch.apply(sight.z - sight.target, sight.xi);
+        let seen = self.branch.apply(sight.z - sight.target, sight.target, sight.xi);
         self.head.apply(self.merge.apply(seen).tanh())
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{Dense, Layer, Net, Plain, Sight, actions, features, field_unit, observation, trunk};
 use crate::config::Config;
-use crate::observation::patch::CHANNELS;
+use crate::observation::{patch, window};
 use adjoint::Var;
 
 pub(super) fn layers(config: &Config) -> Vec<Layer> {
@@ -15,8 +15,8 @@ pub(super) fn layers(config: &Config) -> Vec<Layer> {
 pub fn view_size(config: &Config) -> usize {
     let observe = &config.observe;
     let seen = match observe.patch {
-        Some(patch) => CHANNELS * patch * patch,
-        None => 2 * observe.points.expect("1D tasks resample their window"),
+        Some(side) => patch::channels(config) * side * side,
+        None => window::channels(config) * observe.points.expect("1D tasks resample their window"),
     };
     seen + trunk::feature_count(config)
 }

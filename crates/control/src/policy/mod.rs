@@ -2,7 +2,8 @@
 //!
 //! Ours is one small operator network (`operator`), the same for every agent. Baselines have others: a centralised network
 //! (`central`), one that convolves the field (`convolutional`), a plain network per agent (`local`). Each gives one number per action and
-//! agent; `u = u_max tanh(.)`, `v = v_max tanh(.)` per component.
+//! agent; `u = u_max tanh(.)`, `v = v_max tanh(.)` per component. With `policy.share = "crowd"` the number of the intensity (of the
+//! velocity, where agents stir) is multiplied by an agent's share of the crowd before the tanh.
 //!
 //! Parameters are `NAME.w` (`[inputs][outputs]`) and `NAME.b`, in the order of [`layers`].
 
@@ -15,7 +16,8 @@ mod plain;
 mod trunk;
 mod window_branch;
 
-use crate::config::{Config, Equation, Network};
+use crate::config::{Config, Equation, Network, Share};
+use crate::observation::crowd::{Crowd, Neighbours};
 use crate::observation::patch::Patches;
 use crate::observation::window::Windows;
 use adjoint::{Tracer, Var};
@@ -126,6 +128,22 @@ pub struct Sight<'t> {
     pub target: Var<'t>,
     /// Where the agents are, `[dims][agents]`.
     pub xi: Var<'t>,
+    /// What they know of each other, where the policy asks for it.
+    pub neighbours: Option<Neighbours<'t>>,
+}
+
+impl<'t> Sight<'t> {
+    /// What a policy looks at; of the agents, those with `alive` 1 are noticed by the others, or all.
+    pub fn new(
+        config: &Config,
+        z: Var<'t>,
+        target: Var<'t>,
+        xi: Var<'t>,
+        alive: Option<Var<'t>>,
+    ) -> Sight<'t> {
+        let asked = config.observe.crowd || config.policy.share == Share::Crowd;
+        Sight { z, target, xi, neighbours: asked.then(|| Crowd::new(config).neighbours(xi, alive)) }
+    }
 }
 
 /// What the policy tells the agents.
@@ -177,7 +195,20 @@ impl<'t> Policy<'t> {
 
     /// The bounded actions.
     pub fn act(&self, sight: Sight<'t>) -> Action<'t> {
-        scaled(&self.config, self.raw(sight).tanh())
+        let raw = self.raw(sight);
+        let shared = match (self.config.policy.share, sight.neighbours) {
+            (Share::Crowd, Some(neighbours)) => shared(&self.config, raw, neighbours.share),
+            _ => raw,
+        };
+        scaled(&self.config, shared.tanh())
+    }
+}
+
+/// Outputs of the network with those that add up over agents multiplied by the share of each.
+fn shared<'t>(config: &Config, raw: Var<'t>, share: Var<'t>) -> Var<'t> {
+    match config.actuation.u_max {
+        Some(_) if raw.rows() > 1 => (raw.slice(0..1) * share).stack(raw.slice(1..raw.rows())),
+        _ => raw * share,
     }
 }
 
@@ -202,11 +233,11 @@ pub fn observation<'t>(config: &Config, sight: Sight<'t>) -> Var<'t> {
     match config.equation().dims() {
         1 => {
             let windows = Windows::new(config);
-            windows.cut(e, sight.xi).linear(windows.resampling())
+            windows.cut(e, sight.target, sight.xi).linear(windows.resampling())
         }
         _ => {
             let patches = Patches::new(config);
-            patches.cut(patches.channels(e), sight.xi)
+            patches.cut(patches.channels(e, sight.target), sight.xi)
         }
     }
 }
@@ -240,7 +271,7 @@ mod tests {
             ("fkpp1d", Fusion::Product, 11_330),
             ("heat2d", Fusion::Concat, 158_531),
         ] {
-            let mut config = Config::preset(task).unwrap();
+            let mut config = Config::paper(task).unwrap();
             config.policy.fusion = fusion;
             assert_eq!(param_count(&config), count, "{task} {fusion:?}");
             let tracer = Tracer::new();
@@ -251,7 +282,7 @@ mod tests {
 
     #[test]
     fn first_parameters_have_the_variance_of_their_fan_in() {
-        let config = Config::preset("fkpp1d").unwrap();
+        let config = Config::paper("fkpp1d").unwrap();
         let params = initial_params(&config, &mut ChaCha8Rng::seed_from_u64(1));
         assert_eq!(params.len(), param_count(&config));
         let (weights, biases) = (&params[..40 * 64], &params[40 * 64..40 * 64 + 64]);

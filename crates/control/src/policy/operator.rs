@@ -60,8 +60,8 @@ impl<'t> Net<'t> for Operator<'t> {
     fn raw(&self, sight: Sight<'t>) -> Var<'t> {
         let e = sight.z - sight.target;
         let branch = match &self.branch {
-            Branch::Window(branch) => branch.apply(e, sight.xi),
-            Branch::Patch(branch) => branch.apply(e, sight.xi),
+            Branch::Window(branch) => branch.apply(e, sight.target, sight.xi),
+            Branch::Patch(branch) => branch.apply(e, sight.target, sight.xi),
         };
         let trunk = self.trunk.apply(sight);
         let merged = match self.fusion {

@@ -9,7 +9,7 @@
 
 use super::{Dense, Layer, layer};
 use crate::config::{Config, Padding, View};
-use crate::observation::patch::{CHANNELS, Patches};
+use crate::observation::patch::{self, Patches};
 use adjoint::Var;
 
 /// Numbers out.
@@ -19,7 +19,7 @@ pub(super) const HEAD_WIDTH: usize = 64;
 
 pub(super) fn layers(config: &Config) -> Vec<Layer> {
     let conv = config.policy.conv.as_ref().expect("2D tasks have convolutions");
-    let mut channels = CHANNELS;
+    let mut channels = patch::channels(config);
     let mut layers = Vec::new();
     for (k, &outputs) in conv.iter().enumerate() {
         layers.push(layer(format!("conv.{k}"), 9 * channels, outputs));
@@ -56,8 +56,8 @@ impl<'t> PatchBranch<'t> {
     }
 
     /// `[32][agents]`, or `[32][1]` where all see the same.
-    pub fn apply(&self, e: Var<'t>, xi: Var<'t>) -> Var<'t> {
-        let channels = self.patches.channels(e);
+    pub fn apply(&self, e: Var<'t>, target: Var<'t>, xi: Var<'t>) -> Var<'t> {
+        let channels = self.patches.channels(e, target);
         let [nx, ny] = self.patches.n();
         let p = self.patches.size();
         let Layered { product, norm } = match (self.view, self.padding) {

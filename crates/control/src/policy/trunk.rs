@@ -1,12 +1,13 @@
 //! Trunk: where an agent stands.
 //!
 //! Features of a coordinate `s = xi / L` are `sin(c k s), cos(c k s)`, k = 1, 2, 4, 8, c = pi or 2 pi, axis after axis. Agents that carry a
-//! density also get the way to the target's centroid and to the density's own: vector, unit vector and length of each. Then two
-//! dense layers, tanh.
+//! density also get the way to the target's centroid and to the density's own: vector, unit vector and length of each. With
+//! `observe.crowd` all get what they know of each other. Then two dense layers, tanh.
 
 use super::{Dense, Layer, Sight, layer};
 use crate::config::{Axis, Config, Equation, TrunkBase};
 use crate::moments::Coordinates;
+use crate::observation::crowd;
 use adjoint::Var;
 use std::f64::consts::PI;
 
@@ -45,31 +46,42 @@ impl<'t> Trunk<'t> {
 /// Numbers of [`features`].
 pub(super) fn feature_count(config: &Config) -> usize {
     let directions = if directed(config) { 2 * DIRECTION } else { 0 };
-    2 * WAVE_NUMBERS.len() * config.equation().dims() + directions
+    let neighbours = if config.observe.crowd { crowd::feature_count(config) } else { 0 };
+    let waves = base_frequency(config).map_or(0, |_| 2 * WAVE_NUMBERS.len() * config.equation().dims());
+    waves + directions + neighbours
 }
 
 pub(super) fn features<'t>(config: &Config, sight: Sight<'t>) -> Var<'t> {
-    let Sight { z, target, xi } = sight;
+    let Sight { z, target, xi, neighbours } = sight;
     let axes = config.axes();
-    let waves = axes.iter().enumerate().map(|(a, axis)| waves(config, xi.slice(a..a + 1), axis));
-    let waves = waves.reduce(Var::stack).expect("an axis");
-    if !directed(config) {
-        return waves;
-    }
-    let coordinates = Coordinates::new(config, z);
-    let way = |density: Var<'t>| {
-        let way = coordinates.moments(density).centroid - xi;
-        let length = way.length();
-        way.stack(way / length.clamp(NEAR, f64::MAX)).stack(length)
-    };
-    waves.stack(way(target)).stack(way(z))
+    let base = base_frequency(config);
+    let waves = base.and_then(|base| {
+        let along = |(a, axis): (usize, &Axis)| waves(base, xi.slice(a..a + 1), axis);
+        axes.iter().enumerate().map(along).reduce(Var::stack)
+    });
+    let directions = directed(config).then(|| {
+        let coordinates = Coordinates::new(config, z);
+        let way = |density: Var<'t>| {
+            let way = coordinates.moments(density).centroid - xi;
+            let length = way.length();
+            way.stack(way / length.clamp(NEAR, f64::MAX)).stack(length)
+        };
+        way(target).stack(way(z))
+    });
+    let neighbours = neighbours.filter(|_| config.observe.crowd).map(|neighbours| neighbours.features);
+    [waves, directions, neighbours].into_iter().flatten().reduce(Var::stack).expect("something to know")
 }
 
-fn waves<'t>(config: &Config, xi: Var<'t>, axis: &Axis) -> Var<'t> {
-    let base = match config.policy.trunk_base {
-        TrunkBase::Pi => PI,
-        TrunkBase::TwoPi => 2.0 * PI,
-    };
+/// The lowest frequency of the Fourier features times the length of an axis, if there are any.
+fn base_frequency(config: &Config) -> Option<f64> {
+    match config.policy.trunk_base {
+        TrunkBase::Pi => Some(PI),
+        TrunkBase::TwoPi => Some(2.0 * PI),
+        TrunkBase::None => None,
+    }
+}
+
+fn waves<'t>(base: f64, xi: Var<'t>, axis: &Axis) -> Var<'t> {
     let frequencies = WAVE_NUMBERS.map(|k| base * k / axis.length).to_vec();
     let angles = xi * xi.tracer().constant(WAVE_NUMBERS.len(), 1, frequencies);
     angles.sin().stack(angles.cos())

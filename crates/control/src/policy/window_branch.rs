@@ -1,10 +1,10 @@
-//! 1D branch: `2P -> 64 -> 64`, each layer dense, divided by its norm + 1 (softnorm), tanh.
+//! 1D branch: P inputs per channel, then `64 -> 64`, each layer dense, divided by its norm + 1 (softnorm), tanh.
 //!
 //! The resampling of the window (and its differences, on a ring) is multiplied into the first layer, once per rollout.
 
 use super::{Dense, Layer, layer};
 use crate::config::Config;
-use crate::observation::window::Windows;
+use crate::observation::window::{Windows, channels};
 use adjoint::Var;
 
 /// Numbers out.
@@ -14,7 +14,7 @@ pub(super) const HEAD_WIDTH: usize = 32;
 
 pub(super) fn layers(config: &Config) -> Vec<Layer> {
     let points = config.observe.points.expect("1D tasks resample their window");
-    vec![layer("branch.0", 2 * points, WIDTH), layer("branch.1", WIDTH, WIDTH)]
+    vec![layer("branch.0", channels(config) * points, WIDTH), layer("branch.1", WIDTH, WIDTH)]
 }
 
 pub(super) struct WindowBranch<'t> {
@@ -32,9 +32,9 @@ impl<'t> WindowBranch<'t> {
         WindowBranch { windows, layers, first, softnorm: config.policy.softnorm }
     }
 
-    pub fn apply(&self, e: Var<'t>, xi: Var<'t>) -> Var<'t> {
+    pub fn apply(&self, e: Var<'t>, target: Var<'t>, xi: Var<'t>) -> Var<'t> {
         let activate = |x: Var<'t>| if self.softnorm { x.softnorm_tanh() } else { x.tanh() };
-        let hidden = activate(self.windows.cut(e, xi).dense(self.first, Some(self.layers[0].b)));
+        let hidden = activate(self.windows.cut(e, target, xi).dense(self.first, Some(self.layers[0].b)));
         activate(self.layers[1].apply(hidden))
     }
 }

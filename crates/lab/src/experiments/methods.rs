@@ -56,7 +56,7 @@ fn entry(workshop: &Workshop<'_>, task: &'static str, method: &'static str) -> R
             (method, seed) => workshop.baseline(task, method, &[set("train.seed", seed)]),
         })
         .collect::<Result<_, _>>()?;
-    let sample = workshop.size.pick(cases(task), Sample::HeldOut(2));
+    let sample = workshop.size.pick(cases(task), Sample::Test(2));
     let mut entry = Entry {
         task,
         method,

@@ -17,6 +17,7 @@ mod table;
 mod theory;
 
 use control::Config;
+use control::config::Preset;
 use learn::evaluate::{Metric, Spread};
 
 use crate::published::{Reported, published};
@@ -124,7 +125,7 @@ impl Workshop<'_> {
 
     /// The same with another method.
     fn baseline(&self, task: &str, method: &str, sets: &[String]) -> Result<Config, LabError> {
-        let config = Config::resolve_method(task, method, None, sets)?;
+        let config = Config::resolve_method(task, Preset::Default, method, None, sets)?;
         if self.size == Size::Full {
             return Ok(config);
         }

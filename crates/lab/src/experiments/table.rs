@@ -13,9 +13,9 @@ use crate::workshop::{LabError, Measured, Point, Sample, Workshop};
 pub(super) fn cases(task: &str) -> Sample {
     match task {
         "fkpp1d" | "heat1d" => Sample::Paper,
-        "ks1d" => Sample::HeldOut(1000),
-        "ks2d" | "turb2d" => Sample::HeldOut(100),
-        _ => Sample::HeldOut(200),
+        "ks1d" => Sample::Test(1000),
+        "ks2d" | "turb2d" => Sample::Test(100),
+        _ => Sample::Test(200),
     }
 }
 
@@ -28,7 +28,7 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
                 0 => workshop.preset(task.name)?,
                 seed => workshop.training(task.name, &[set("train.seed", seed)])?,
             };
-            let sample = workshop.size.pick(cases(task.name), Sample::HeldOut(2));
+            let sample = workshop.size.pick(cases(task.name), Sample::Test(2));
             points.push(Point { cases: sample, ..Point::new(&config, 0).beside_uncontrolled() });
         }
     }

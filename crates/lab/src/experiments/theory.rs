@@ -43,7 +43,7 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     workshop.watch.begin("theory", 2.0 * agents.iter().sum::<usize>() as f64);
     for (name, params) in [("fresh", fresh), ("trained", single)] {
         let threads = Threads::new(workshop.threads);
-        let drawn = Cases::draw(&config, 0, Pool::HeldOut, cases, &threads, &|_, _| {});
+        let drawn = Cases::draw(&config, 0, Pool::Validation, cases, &threads, &|_, _| {});
         workshop.watch.now(&format!("the limit of the {name} policy"));
         let mean_field = MeanField::new(&config, params, drawn, threads);
         let limit = mean_field.limit(order);

@@ -16,7 +16,7 @@ use super::point::Sample;
 use super::{LabError, Point, Trained, Workshop, fingerprint, work};
 
 /// Seed of held-out cases: the same for every policy, so that policies are compared on the same cases.
-pub const HELD_OUT_SEED: u64 = 0;
+pub const CASES_SEED: u64 = 0;
 /// Share of the horizon over which the effort of a settled swarm is measured.
 const SETTLED: f64 = 0.7;
 
@@ -134,14 +134,14 @@ impl Workshop<'_> {
         let (trained, config) = (&point.trained, &point.circumstances);
         let same_domain = trained.grid.length == config.grid.length;
         let source = if same_domain { trained } else { config };
-        let held_out = |count: usize| {
+        let test = |count: usize| {
             let threads = Threads::new(self.threads);
             let folder = cache_folder();
-            cached(source, HELD_OUT_SEED, Pool::HeldOut, count, &threads, folder.as_deref(), &|_, _| {})
+            cached(source, CASES_SEED, Pool::Test, count, &threads, folder.as_deref(), &|_, _| {})
         };
         let cases = match point.cases {
-            Sample::HeldOut(count) => held_out(count),
-            Sample::Paper => Cases::paper(source).unwrap_or_else(|_| held_out(50)),
+            Sample::Test(count) => test(count),
+            Sample::Paper => Cases::paper(source).unwrap_or_else(|_| test(50)),
         };
         cases.refined(source, config)
     }
@@ -150,7 +150,7 @@ impl Workshop<'_> {
 impl Point {
     fn work(&self) -> f64 {
         let cases = match self.cases {
-            Sample::HeldOut(count) => count,
+            Sample::Test(count) => count,
             Sample::Paper => 50,
         };
         cases as f64 * work(&self.circumstances) * if self.uncontrolled { 1.5 } else { 1.0 }

@@ -10,7 +10,7 @@ pub struct Point {
     pub trained: Config,
     /// What is other than in training.
     pub circumstances: Config,
-    /// Held-out cases.
+    /// Test cases.
     pub cases: Sample,
     /// Whether the same cases are also run without control.
     pub uncontrolled: bool,
@@ -19,8 +19,8 @@ pub struct Point {
 /// Which cases a point is measured on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sample {
-    /// So many held-out ones.
-    HeldOut(usize),
+    /// So many of the test pool.
+    Test(usize),
     /// Those of the paper.
     Paper,
 }
@@ -31,7 +31,7 @@ impl Point {
         Point {
             trained: trained.clone(),
             circumstances: trained.clone(),
-            cases: Sample::HeldOut(cases),
+            cases: Sample::Test(cases),
             uncontrolled: false,
         }
     }

@@ -134,7 +134,7 @@ impl FieldEnvironment {
         let index = number * self.copies.len() as u64 + copy as u64;
         let case = stream(seed, Purpose::Episodes, index).random_range(0..self.pool.count);
         let disturbance = Disturbance::training(seed, index as usize, 1);
-        let drawn = |name: &str| cast(&disturbance.draw(&self.config, name, 0));
+        let drawn = |name: &str| cast(&disturbance.draw(&self.config, name, 0, 0));
         self.copies[copy] = Episode {
             number: number + 1,
             case,
@@ -225,7 +225,7 @@ impl FieldEnvironment {
         } else {
             tracer.constant(dims, agents, start_positions(config)).broadcast(Shape::per_sample(dims, agents))
         };
-        Sight { z, target, xi }
+        Sight::new(config, z, target, xi, None)
     }
 }
 

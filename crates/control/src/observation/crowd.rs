@@ -1,0 +1,233 @@
+//! How crowded it is around an agent: what its share of the work is, and where the others are.
+//!
+//! Forcing is the plain sum over agents. What the field needs at a point is fixed by the error there; what one agent must give
+//! is that divided by the number of agents that reach the point. The density of living agents says how many they are, in units
+//! of the actuation kernel `b` (peak 1, the agent itself included):
+//!
+//! ```text
+//! D_s(x) = sum_j alive_j exp(-|x - xi_j|^2 / (2 s^2)),   rho_i = D_sigma(xi_i),   wide_i = D_{2 sigma}(xi_i)
+//! ```
+//!
+//! The share of an agent is `ref / rho`: 1 in an even swarm of density `ref`, `observe.crowd_ref`. An agent is told
+//! `max(ref / rho, 1)`, `max(2^d ref / wide, 1)` and, per axis, `sigma (dD_sigma/dx) / rho` and `2 sigma (dD_{2 sigma}/dx) / wide`.
+//! The last are the mean of `(xi_j - xi_i)` over the neighbours, in kernel widths: 0 in the middle of an even swarm, towards the
+//! others at its rim. A swarm denser than the reference looks like the reference, and only shares more: the network never sees
+//! a density it was not trained with.
+//!
+//! The density is a field, as the forcing is, on a lattice of its own with three points per kernel width, read at the agents by linear
+//! interpolation (to about 2 %): the cost grows with the number of agents, not with their pairs, and the grid of the solver does not
+//! matter. Differentiated in `xi` and `alive`.
+
+use super::gradient;
+use crate::config::Config;
+use crate::physics;
+use adjoint::{Bump, Lattice, PatchLattice, Sampling, Shape, Sparse, Var};
+
+/// A living agent counts itself, so that `rho >= 1`. The floor is for a failed agent far from the others: its action is 0 times
+/// a number that must be finite.
+const FLOOR: f64 = 0.5;
+
+/// Points of the lattice per kernel width.
+const RESOLUTION: f64 = 3.0;
+
+/// What agents know of each other.
+#[derive(Clone, Copy)]
+pub struct Neighbours<'t> {
+    /// `ref / rho`, `[1][agents]`: the share of an agent in what is to be done where it stands.
+    pub share: Var<'t>,
+    /// All features, [`feature_count`] rows.
+    pub features: Var<'t>,
+}
+
+/// Rows of [`Neighbours::features`].
+pub fn feature_count(config: &Config) -> usize {
+    2 + 2 * config.equation().dims()
+}
+
+/// The sense for other agents.
+pub struct Crowd {
+    axes: Vec<pde::Axis>,
+    sigma: f64,
+    reference: f64,
+    gradient: Vec<Sparse>,
+}
+
+impl Crowd {
+    /// The sense that a task's kernel and `observe.crowd_ref` describe.
+    pub fn new(config: &Config) -> Crowd {
+        let sigma = config.actuation.sigma;
+        let axes: Vec<pde::Axis> =
+            physics::axes(config).into_iter().map(|axis| lattice(axis, sigma)).collect();
+        Crowd {
+            gradient: axes.iter().map(|axis| gradient(axis.n, axis.period().is_some())).collect(),
+            axes,
+            sigma,
+            reference: config.observe.crowd_ref,
+        }
+    }
+
+    /// What agents at `xi` (`[dims][agents]`) know of each other, where those with `alive` 1 count and those with 0 do not.
+    pub fn neighbours<'t>(&self, xi: Var<'t>, alive: Option<Var<'t>>) -> Neighbours<'t> {
+        let agents = xi.cols();
+        let alive = alive.unwrap_or_else(|| xi.tracer().constant(1, agents, vec![1.0; agents]));
+        let alive = alive.broadcast(Shape::per_sample(1, agents));
+        let [near, wide] = [self.sigma, 2.0 * self.sigma].map(|width| self.read(xi, alive, width));
+        let volume = f64::from(1u32 << self.axes.len());
+        let share = self.reference / near.density;
+        let features = share.stack(volume * self.reference / wide.density).clamp(1.0, f64::MAX);
+        let features = features.stack(near.towards / near.density).stack(wide.towards / wide.density);
+        Neighbours { share, features }
+    }
+
+    /// The density of one width and `width` times its gradient, at the agents.
+    fn read<'t>(&self, xi: Var<'t>, alive: Var<'t>, width: f64) -> Read<'t> {
+        let bumps = self.axes.iter().map(|axis| Bump {
+            points: axis.points(),
+            sigma: width,
+            period: axis.period(),
+            height: 1.0,
+        });
+        let read = match &bumps.collect::<Vec<_>>()[..] {
+            [x] => {
+                let density = xi.gaussian_sum(alive, x.clone());
+                xi.windows(&[density, density.linear(&self.gradient[0])], self.lattice())
+            }
+            [x, y] => {
+                let factor = |axis: usize, bump: &Bump| xi.slice(axis..axis + 1).gaussian(bump.clone());
+                let density = (factor(0, x) * alive).outer(factor(1, y));
+                let [along_x, along_y] = [&self.gradient[0], &self.gradient[1]];
+                let maps = density.stack(density.linear(along_x)).stack(density.linear_cols(along_y));
+                xi.patches(maps, self.patch_lattice())
+            }
+            _ => unreachable!("domains have one or two axes"),
+        };
+        // differences are per cell of the lattice
+        let scales = self.axes.iter().map(|axis| width / axis.spacing()).collect();
+        let scales = xi.tracer().constant(self.axes.len(), 1, scales);
+        Read {
+            density: read.slice(0..1).clamp(FLOOR, f64::MAX),
+            towards: read.slice(1..read.rows()) * scales,
+        }
+    }
+
+    fn lattice(&self) -> Lattice {
+        let axis = &self.axes[0];
+        Lattice {
+            width: 1,
+            n: axis.n,
+            density: axis.cells() as f64 / axis.length,
+            periodic: axis.period().is_some(),
+            sampling: Sampling::Linear,
+        }
+    }
+
+    fn patch_lattice(&self) -> PatchLattice {
+        let [x, y] = [&self.axes[0], &self.axes[1]];
+        PatchLattice {
+            patch: 1,
+            n: [x, y].map(|axis| axis.n),
+            density: [x, y].map(|axis| axis.cells() as f64 / axis.length),
+            periodic: x.period().is_some(),
+            sampling: Sampling::Linear,
+        }
+    }
+}
+
+/// The lattice along an axis.
+fn lattice(axis: pde::Axis, sigma: f64) -> pde::Axis {
+    let cells = (RESOLUTION * axis.length / sigma).ceil().max(4.0) as usize;
+    pde::Axis { n: cells + usize::from(axis.period().is_none()), ..axis }
+}
+
+/// A density and its gradient times the width, at the agents.
+struct Read<'t> {
+    density: Var<'t>,
+    towards: Var<'t>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use adjoint::{Program, Run, Threads, Tracer};
+
+    /// Features of agents at `xi` (`[dims][agents]`), `[features][agents]`, and the shares.
+    fn sensed(task: &str, xi: &[f64], alive: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let config = Config::preset(task).unwrap();
+        let (tracer, agents) = (Tracer::new(), alive.len());
+        let places = tracer.sequence("xi", config.equation().dims(), agents);
+        let living = tracer.sequence("alive", 1, agents);
+        let sensed = Crowd::new(&config).neighbours(places, Some(living));
+        tracer.record("features", sensed.features);
+        tracer.record("share", sensed.share + 0.0 * living);
+        let program = Program::<f64>::new(&tracer.finish(), 1);
+        let run = Run {
+            samples: 1,
+            steps: 1,
+            params: &[],
+            fixed: Vec::new(),
+            states: Vec::new(),
+            sequences: vec![xi, alive],
+            weights: Vec::new(),
+            carry_limit: None,
+        };
+        let records = program.forward(&run, &Threads::new(1)).records;
+        (records[0].clone(), records[1].clone())
+    }
+
+    /// Density and mean offset of the neighbours of agent `i`, by pairs.
+    fn by_pairs(config: &Config, xi: &[f64], alive: &[f64], i: usize, width: f64) -> (f64, Vec<f64>) {
+        let (m, axes) = (alive.len(), physics::axes(config));
+        let (mut density, mut offset) = (0.0, vec![0.0; axes.len()]);
+        for j in (0..m).filter(|&j| alive[j] > 0.0) {
+            let way: Vec<f64> = (axes.iter().enumerate())
+                .map(|(a, axis)| {
+                    let d = xi[a * m + j] - xi[a * m + i];
+                    axis.period().map_or(d, |period| d - period * (d / period).round())
+                })
+                .collect();
+            let b = (-0.5 * way.iter().map(|d| d * d).sum::<f64>() / (width * width)).exp();
+            density += b;
+            offset.iter_mut().zip(&way).for_each(|(sum, d)| *sum += b * d / width);
+        }
+        (density, offset.into_iter().map(|sum| sum / density).collect())
+    }
+
+    #[test]
+    fn the_grid_says_what_all_pairs_say() {
+        for (task, xi) in [
+            ("fkpp1d", vec![0.2, 0.24, 0.3, 0.31, 0.5, 0.72]),
+            ("ks1d", vec![0.4, 3.0, 4.1, 10.0, 17.0, 21.6]),
+            ("heat2d", vec![0.2, 0.35, 0.5, 0.55, 0.8, 0.62, 0.3, 0.35, 0.4, 0.6, 0.45, 0.8]),
+            ("turb2d", vec![0.01, 0.98, 0.5, 0.52, 0.61, 0.2, 0.99, 0.03, 0.5, 0.53, 0.5, 0.2]),
+        ] {
+            let config = Config::preset(task).unwrap();
+            let alive = [1.0, 1.0, 1.0, 1.0, 0.0, 1.0];
+            let (features, share) = sensed(task, &xi, &alive);
+            let (m, dims, reference) = (6, config.equation().dims(), config.observe.crowd_ref);
+            for i in [0, 1, 2, 3, 5] {
+                let widths = [1.0, 2.0].map(|k| k * config.actuation.sigma);
+                let [near, wide] = widths.map(|width| by_pairs(&config, &xi, &alive, i, width));
+                assert!((share[i] * near.0 / reference - 1.0).abs() < 0.04, "{task} agent {i}");
+                let full = f64::from(1 << dims) * reference;
+                let expected = [(reference / near.0).max(1.0), (full / wide.0).max(1.0)];
+                for (k, expected) in expected.into_iter().enumerate() {
+                    let error = features[k * m + i] / expected - 1.0;
+                    assert!(error.abs() < 0.04, "{task} agent {i} feature {k}: {error}");
+                }
+                for (k, expected) in near.1.iter().chain(&wide.1).enumerate() {
+                    let found = features[(2 + k) * m + i];
+                    assert!((found - expected).abs() < 0.03, "{task} agent {i}: {found} for {expected}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_failed_agent_far_from_all_others_has_finite_features() {
+        let (features, share) = sensed("fkpp1d", &[0.1, 0.9], &[1.0, 0.0]);
+        assert!(features.iter().chain(&share).all(|x| x.is_finite()));
+        // the living one is alone
+        let reference = Config::preset("fkpp1d").unwrap().observe.crowd_ref;
+        assert!((share[0] / reference - 1.0).abs() < 0.01, "{share:?}");
+    }
+}
