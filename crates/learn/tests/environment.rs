@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use adjoint::{Program, Session, Threads, Tracer};
+use control::config::Preset;
 use control::policy::initial_params;
 use control::random::{Purpose, stream};
 use control::{Cases, ClosedLoop, Config, Decision, Disturbance, Pool, agents::start_positions};
@@ -12,7 +13,7 @@ use learn::rl::views::Views;
 
 fn config(task: &str, sets: &[&str]) -> Config {
     let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
-    Config::resolve_method(task, "mappo", None, &sets).unwrap()
+    Config::resolve_method(task, Preset::Default, "mappo", None, &sets).unwrap()
 }
 
 fn cases(config: &Config) -> Cases {

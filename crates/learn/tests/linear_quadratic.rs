@@ -4,7 +4,7 @@
 //! feedback follows from the Riccati recursion; starts are such that it never meets the bound of an action.
 
 use adjoint::{Program, Session, Threads, Tracer, Var};
-use control::config::{Config, Critic, OffPolicy, OnPolicy};
+use control::config::{Config, Critic, OffPolicy, OnPolicy, Preset};
 use control::policy::{Layer, Plain};
 use control::random::{Purpose, stream};
 use learn::rl::Descent;
@@ -194,7 +194,7 @@ fn assert_near_optimal(name: &str, cost: f64) {
 
 fn on_policy(central: bool) -> f64 {
     let name = if central { "ppo" } else { "mappo" };
-    let preset = Config::resolve_method("heat1d", name, None, &[]).unwrap().method.unwrap();
+    let preset = Config::resolve_method("heat1d", Preset::Default, name, None, &[]).unwrap().method.unwrap();
     let settings = OnPolicy {
         envs: 16,
         critic_hidden: HIDDEN.to_vec(),
@@ -212,7 +212,7 @@ fn on_policy(central: bool) -> f64 {
 
 fn off_policy(central: bool, critic: Critic) -> f64 {
     let name = if central { "td3" } else { "matd3" };
-    let preset = Config::resolve_method("heat1d", name, None, &[]).unwrap().method.unwrap();
+    let preset = Config::resolve_method("heat1d", Preset::Default, name, None, &[]).unwrap().method.unwrap();
     let settings = OffPolicy {
         envs: 8,
         hold: 1,

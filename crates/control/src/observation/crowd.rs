@@ -8,11 +8,10 @@
 //! D_s(x) = sum_j alive_j exp(-|x - xi_j|^2 / (2 s^2)),   rho_i = D_sigma(xi_i),   wide_i = D_{2 sigma}(xi_i)
 //! ```
 //!
-//! The share of an agent is `ref / rho`: 1 in an even swarm of density `ref`, `observe.crowd_ref`. An agent is told
-//! `max(ref / rho, 1)`, `max(2^d ref / wide, 1)` and, per axis, `sigma (dD_sigma/dx) / rho` and `2 sigma (dD_{2 sigma}/dx) / wide`.
-//! The last are the mean of `(xi_j - xi_i)` over the neighbours, in kernel widths: 0 in the middle of an even swarm, towards the
-//! others at its rim. A swarm denser than the reference looks like the reference, and only shares more: the network never sees
-//! a density it was not trained with.
+//! The share of an agent is `ref / rho`: 1 in an even swarm of density `ref`, `observe.crowd_ref`. An agent is told `1 / rho`,
+//! `1 / wide` and, per axis, `sigma (dD_sigma/dx) / rho` and `2 sigma (dD_{2 sigma}/dx) / wide`. The last are the mean of
+//! `(xi_j - xi_i)` over the neighbours, in kernel widths: 0 in the middle of an even swarm, towards the others at its rim.
+//! The numbers go to 0 in large crowds, where a policy no longer depends on them.
 //!
 //! The density is a field, as the forcing is, on a lattice of its own with three points per kernel width, read at the agents by linear
 //! interpolation (to about 2 %): the cost grows with the number of agents, not with their pairs, and the grid of the solver does not
@@ -72,10 +71,9 @@ impl Crowd {
         let alive = alive.unwrap_or_else(|| xi.tracer().constant(1, agents, vec![1.0; agents]));
         let alive = alive.broadcast(Shape::per_sample(1, agents));
         let [near, wide] = [self.sigma, 2.0 * self.sigma].map(|width| self.read(xi, alive, width));
-        let volume = f64::from(1u32 << self.axes.len());
-        let share = self.reference / near.density;
-        let features = share.stack(volume * self.reference / wide.density).clamp(1.0, f64::MAX);
+        let features = near.density.recip().stack(wide.density.recip());
         let features = features.stack(near.towards / near.density).stack(wide.towards / wide.density);
+        let share = self.reference / near.density;
         Neighbours { share, features }
     }
 
@@ -208,8 +206,7 @@ mod tests {
                 let widths = [1.0, 2.0].map(|k| k * config.actuation.sigma);
                 let [near, wide] = widths.map(|width| by_pairs(&config, &xi, &alive, i, width));
                 assert!((share[i] * near.0 / reference - 1.0).abs() < 0.04, "{task} agent {i}");
-                let full = f64::from(1 << dims) * reference;
-                let expected = [(reference / near.0).max(1.0), (full / wide.0).max(1.0)];
+                let expected = [1.0 / near.0, 1.0 / wide.0];
                 for (k, expected) in expected.into_iter().enumerate() {
                     let error = features[k * m + i] / expected - 1.0;
                     assert!(error.abs() < 0.04, "{task} agent {i} feature {k}: {error}");
