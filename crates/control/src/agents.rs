@@ -15,8 +15,9 @@ pub fn spread(config: &Config) -> Vec<(f64, f64)> {
 /// Start positions of the agents, `[dims][agents]`.
 ///
 /// Mobile agents stand equally spaced from end to end of a range (one agent: in the middle), static ones at the centres of equal
-/// parts of it, `(j + 1/2) / M`. 1D: the range is 20 % to 80 % of the domain, of static agents all of it. 2D: they stand in
-/// columns, as `actuation.starts` says, out of the margins of discs.
+/// parts of it, `(j + 1/2) / M`. 1D: the range is 20 % to 80 % of the domain, of static agents all of it; with `actuation.starts =
+/// "staggered"` every other agent stands half a spacing nearer to its neighbour. 2D: they stand in columns, as `actuation.starts` says,
+/// out of the margins of discs.
 pub fn start_positions(config: &Config) -> Vec<f64> {
     let (m, mobile) = (config.agents, config.mobile());
     let ranges: Vec<Range> = spread(config)
@@ -24,12 +25,16 @@ pub fn start_positions(config: &Config) -> Vec<f64> {
         .zip(config.axes())
         .map(|(&(low, high), axis)| Range { low: low * axis.length, width: (high - low) * axis.length })
         .collect();
+    let starts = config.actuation.starts.unwrap_or(Starts::Rows);
+    let quarter = |index: usize| if index % 2 == 0 { -0.25 } else { 0.25 };
     let [x, y] = match ranges[..] {
+        [x] if starts == Starts::Staggered => {
+            return (0..m).map(|j| x.shifted(j, m, -quarter(j))).collect();
+        }
         [x] => return (0..m).map(|j| x.place(j, m, mobile)).collect(),
         [x, y] => [x, y],
         _ => unreachable!("domains have one or two axes"),
     };
-    let starts = config.actuation.starts.expect("2D tasks say where agents start");
     let places: Vec<[f64; 2]> = match starts {
         Starts::Square => {
             let side = m.isqrt() + usize::from(m.isqrt().pow(2) < m);
@@ -40,7 +45,7 @@ pub fn start_positions(config: &Config) -> Vec<f64> {
             let place = |column: usize, j: usize| {
                 let count = columns[column];
                 let along = match starts {
-                    Starts::Staggered => y.shifted(j, count, if column % 2 == 0 { -0.25 } else { 0.25 }),
+                    Starts::Staggered => y.shifted(j, count, quarter(column)),
                     _ => y.place(j, count, mobile),
                 };
                 [x.place(column, columns.len(), mobile), along]
@@ -158,6 +163,10 @@ mod tests {
         let all = start_positions(&config);
         assert_near(&all[100..102], &[0.8, 4.0]);
         assert_near(&all[110..112], &[2.4, 5.6]);
+        // on a ring agents stand in pairs
+        let sets = ["actuation.starts=staggered", "agents=4"].map(String::from);
+        let config = Config::preset("ks1d").unwrap().with_sets(&sets).unwrap();
+        assert_near(&start_positions(&config), &[4.125, 6.875, 15.125, 17.875]);
     }
 
     proptest! {

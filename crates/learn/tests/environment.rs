@@ -190,8 +190,9 @@ fn an_agent_sees_the_error_around_it_and_knows_where_it_is() {
             let half = (config.observe.window.unwrap() / 2) as f32;
             assert!((view(1, row, agent) - 0.2 - 0.01 * cell).abs() <= 0.01 * half + 1e-6);
         }
-        // the last rows are sines and cosines of the position
+        // after the target come sines and cosines of the position
+        assert!((view(0, 2 * seen, agent) - 0.3).abs() < 1e-6);
         let first_wave = (std::f32::consts::PI * positions[agent]).sin();
-        assert!((view(0, 2 * seen, agent) - first_wave).abs() < 1e-5);
+        assert!((view(0, 3 * seen, agent) - first_wave).abs() < 1e-5);
     }
 }

@@ -12,9 +12,9 @@ pub fn run(request: &Tasks) -> Result<(), Failure> {
         let config = Config::preset(name)?;
         let info = tasks().iter().find(|task| task.name == *name).expect("presets belong to tasks");
         if request.json {
-            super::print_json(&config)?
+            super::print_json(&json!({ "default": config, "paper": Config::paper(name)? }))?
         } else {
-            print!("{}", info.preset)
+            print!("{}\n# What `--preset paper` changes.\n{}", info.preset, info.paper)
         }
         return Ok(());
     }

@@ -152,7 +152,7 @@ pub struct Actuation {
     /// Way of an agent in one control step per unit of v; the control interval where there is no such key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speed: Option<f64>,
-    /// 2D: how the places where agents start cover the domain.
+    /// How the places where agents start cover the domain; equal spacings where there is no such key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub starts: Option<Starts>,
 }
