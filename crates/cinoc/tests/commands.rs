@@ -45,7 +45,13 @@ fn a_run_leaves_its_files_and_can_be_evaluated() {
     }
 
     let result = json(at, &["eval", "run", "--agents", "7", "--cases", "3", "--json"]);
-    assert_eq!(keys(&result), ["agents", "cases", "controlled", "effort", "seconds", "task", "uncontrolled"]);
+    let expected = ["agents", "cases", "controlled", "effort", "per_case", "seconds", "task", "uncontrolled"];
+    assert_eq!(keys(&result), expected);
+    let per_case: Vec<f64> =
+        result["per_case"].as_array().unwrap().iter().map(|error| error.as_f64().unwrap()).collect();
+    let mean = result["controlled"]["final"]["mean"].as_f64().unwrap();
+    assert_eq!(per_case.len(), 3);
+    assert!((per_case.iter().sum::<f64>() / 3.0 - mean).abs() < 1e-12 * mean);
     assert_eq!((result["agents"].as_u64(), result["cases"].as_u64()), (Some(7), Some(3)));
     assert_eq!(keys(&result["controlled"]), ["final", "time_mean"]);
     assert_eq!(keys(&result["controlled"]["final"]), ["mean", "std"]);
@@ -60,6 +66,16 @@ fn a_run_leaves_its_files_and_can_be_evaluated() {
     assert_eq!(failed["effort"]["mean_u2"].as_f64(), Some(0.0));
     let paper = json(at, &["eval", "run", "--cases", "paper", "--set", "time.steps=5", "--json"]);
     assert_eq!(paper["cases"].as_u64(), Some(50));
+    // test cases are others than those of validation
+    let test = json(at, &["eval", "run", "--agents", "7", "--cases", "test:3", "--json"]);
+    assert_ne!(test["uncontrolled"], result["uncontrolled"]);
+    let refused = cinoc(at, &["eval", "run", "--cases", "test:many"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("must be test:N"), "{}", text(&refused.stderr));
+    // the others notice a failure, or do not
+    let fail = ["eval", "run", "--fail", "0.5@0", "--cases", "3", "--json"];
+    let unseen = json(at, &[&fail[..], &["--set", "failure.seen=false"]].concat());
+    assert_ne!(json(at, &fail)["per_case"], unseen["per_case"]);
 
     let plotted = cinoc(at, &["plot", "run", "--cases", "2", "--out", "pictures"]);
     assert!(plotted.status.success(), "{}", text(&plotted.stderr));
@@ -123,6 +139,26 @@ fn bench_verify_and_check_gradients_print_their_objects() {
 }
 
 #[test]
+fn a_policy_of_an_earlier_version_does_what_it_did() {
+    let folder = tempfile::tempdir().unwrap();
+    let old = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/fkpp1d-of-version-0.1.safetensors");
+    let result = json(folder.path(), &["eval", old, "--cases", "paper", "--json"]);
+    // what version 0.1 printed
+    let mean = result["controlled"]["final"]["mean"].as_f64().unwrap();
+    assert!((mean / 2.0e-5 - 1.0).abs() < 0.03, "{mean}");
+}
+
+#[test]
+fn the_published_form_is_trained_on_request() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(train(folder.path(), "heat1d", &["--preset", "paper"]).status.success());
+    let config = fs::read_to_string(folder.path().join("run/config.toml")).unwrap();
+    for line in ["crowd = false", "share = \"none\"", "schedule = \"exponential\"", "sampling = \"cell\""] {
+        assert!(config.contains(line), "{line} in {config}");
+    }
+}
+
+#[test]
 fn a_wrong_golden_file_fails() {
     let folder = tempfile::tempdir().unwrap();
     let mut file = learn::files::Tensors::read(Path::new(&golden("ks1d"))).unwrap();
@@ -148,4 +184,8 @@ fn help_shows_examples() {
     assert!(tasks.contains("fkpp1d") && tasks.contains("ks1d"));
     let preset = text(&cinoc(folder.path(), &["tasks", "ks1d"]).stdout);
     assert!(preset.contains("spin_up"));
+    let [default, paper] = preset.split("# What `--preset paper` changes.").collect::<Vec<_>>()[..] else {
+        panic!("two presets: {preset}")
+    };
+    assert!(default.contains("share = \"crowd\"") && paper.contains("share = \"none\""), "{preset}");
 }

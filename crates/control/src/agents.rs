@@ -26,7 +26,7 @@ pub fn start_positions(config: &Config) -> Vec<f64> {
         .map(|(&(low, high), axis)| Range { low: low * axis.length, width: (high - low) * axis.length })
         .collect();
     let starts = config.actuation.starts.unwrap_or(Starts::Rows);
-    let quarter = |index: usize| if index % 2 == 0 { -0.25 } else { 0.25 };
+    let quarter = |index: usize| if index.is_multiple_of(2) { -0.25 } else { 0.25 };
     let [x, y] = match ranges[..] {
         [x] if starts == Starts::Staggered => {
             return (0..m).map(|j| x.shifted(j, m, -quarter(j))).collect();
