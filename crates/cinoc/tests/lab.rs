@@ -26,7 +26,7 @@ fn every_experiment_runs_when_it_has_to_be_quick() {
     let listed = cinoc(folder.path(), &["reproduce", "--json"]);
     let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
     let names: Vec<&String> = listed.as_object().unwrap().keys().collect();
-    assert_eq!(names.len(), 15);
+    assert_eq!(names.len(), 18);
 
     let done = cinoc(folder.path(), &["reproduce", "all", "--quick", "--threads", "2", "--json"]);
     assert!(done.status.success(), "{}", text(&done.stderr));
@@ -123,10 +123,6 @@ fn wrong_requests_are_refused_with_a_remedy() {
     assert!(
         refused(&["reproduce", "table", "--methods", "ppo,sac"])
             .contains("--methods sac: there are cinoc, dpc")
-    );
-    assert!(
-        refused(&["reproduce", "cardinality", "--tasks", "heat2d-obstacles"])
-            .contains("nothing about heat2d-obstacles")
     );
     assert!(refused(&["reproduce", "noise", "--tasks", "heat1d"]).contains("--tasks does not go with noise"));
     assert!(

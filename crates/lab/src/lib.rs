@@ -7,6 +7,7 @@
 pub mod evaluated;
 pub mod experiments;
 pub mod figures;
+pub mod intervals;
 pub mod numbers;
 mod over_cases;
 pub mod published;

@@ -11,7 +11,7 @@ mod point;
 mod policies;
 
 pub use cost::work;
-pub use measured::Measured;
+pub use measured::{Measured, PerCase};
 pub use point::{Point, Sample, failure, noise, refined};
 pub(crate) use policies::Outcome;
 pub use policies::Trained;
