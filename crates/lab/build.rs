@@ -1,5 +1,5 @@
-//! Puts a hash of the source that decides numbers into the library, so that a results file can say which code made it.
-//! No version control is needed for that.
+//! Puts a hash of the source that decides numbers into the library, so that a results file can say which code
+//! made it. No version control is needed for that.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};

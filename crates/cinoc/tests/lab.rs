@@ -61,6 +61,40 @@ fn the_page_of_results_is_made_from_the_committed_files() {
 }
 
 #[test]
+fn tasks_measured_one_by_one_end_up_in_one_file_that_says_what_made_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = |task: &str| {
+        let arguments = ["reproduce", "failure", "--quick", "--out", "results", "--json", "--tasks", task];
+        let done = cinoc(folder.path(), &arguments);
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        serde_json::from_slice::<Value>(&done.stdout).unwrap()
+    };
+    let tasks = |results: &Value| -> Vec<String> {
+        let rows = results["tables"][0]["rows"].as_array().unwrap();
+        rows.iter().map(|row| row[0].as_str().unwrap().to_string()).collect()
+    };
+    let listed = || text(&cinoc(folder.path(), &["reproduce"]).stdout);
+    assert!(!listed().contains("of this code"));
+    assert_eq!(tasks(&one("heat1d")), ["heat1d"]);
+    let both = one("fkpp1d");
+    assert_eq!(tasks(&both), ["heat1d", "fkpp1d"]);
+    assert_eq!(both["charts"][0]["curves"].as_array().unwrap().len(), 2);
+    let version = both["provenance"]["version"].as_str().unwrap();
+    assert_eq!(version, lab::results::version());
+    assert_eq!(both["provenance"]["policies"].as_object().unwrap().len(), 2);
+    assert!(listed().contains("of this code"), "{}", listed());
+
+    // other code made a part of it
+    let path = folder.path().join("results/failure.json");
+    let other = fs::read_to_string(&path).unwrap().replace(version, "0.0.1+0123456789abcdef");
+    fs::write(&path, other).unwrap();
+    assert!(listed().contains("stale: made by other code"), "{}", listed());
+    let again = one("heat1d");
+    assert_eq!(again["provenance"]["earlier"][0], "0.0.1+0123456789abcdef");
+    assert!(listed().contains("stale: made by other code"), "{}", listed());
+}
+
+#[test]
 fn an_experiment_that_is_killed_goes_on_where_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let arguments = ["reproduce", "effort", "--quick", "--seeds", "3", "--threads", "1", "--json"];

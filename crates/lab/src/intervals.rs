@@ -1,8 +1,8 @@
 //! 95 % bootstrap intervals over seeds and cases.
 //!
-//! Losses are skewed: a few hard cases carry most of the mean, and two standard deviations below it may be negative.
-//! The percentile bootstrap needs no distribution. Seeds are drawn with replacement first, then cases within each
-//! seed, because the cases of one policy are not independent trials of the training.
+//! Losses are skewed: a few hard cases carry most of the mean, and two standard deviations below it may be
+//! negative. The percentile bootstrap needs no distribution. Seeds are drawn with replacement first, then
+//! cases within each seed, because the cases of one policy are not independent trials of the training.
 
 /// Resamples behind an interval: its ends are the 25th and the 975th of them in order.
 const RESAMPLES: usize = 1000;
@@ -64,8 +64,8 @@ pub fn estimate(seeds: &[Vec<f64>], over_seeds: fn(&[f64]) -> f64) -> Estimate {
     around(over_seeds(&means), resampled)
 }
 
-/// Mean of one thing divided by the mean of another on the same cases, which are drawn together: what makes a case
-/// hard for both does not widen the interval. Cases that only one of them has are left out.
+/// Mean of one thing divided by the mean of another on the same cases, which are drawn together: what makes a
+/// case hard for both does not widen the interval. Cases that only one of them has are left out.
 pub fn ratio(of: &[f64], to: &[f64]) -> Estimate {
     let count = of.len().min(to.len());
     if count == 0 {
@@ -91,8 +91,8 @@ fn around(value: f64, resampled: impl Fn(&mut Random) -> f64) -> Estimate {
     Estimate { value, low: drawn[RESAMPLES / 40 - 1], high: drawn[RESAMPLES - RESAMPLES / 40 - 1] }
 }
 
-/// SplitMix64: the same numbers everywhere, always from the same seed, so that a page of results does not change when
-/// nothing has changed.
+/// SplitMix64: the same numbers everywhere, always from the same seed, so that a page of results does not
+/// change when nothing has changed.
 struct Random(u64);
 
 impl Random {

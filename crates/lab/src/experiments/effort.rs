@@ -1,4 +1,5 @@
-//! `effort`: does a swarm of M agents together spend as 1/M? Fisher-KPP, policies trained with seven effort weights.
+//! `effort`: does a swarm of M agents together spend as 1/M? Fisher-KPP, policies trained with seven effort
+//! weights.
 
 use learn::slope::log_log;
 
@@ -65,16 +66,17 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     let reach = all.iter().filter(|slope| slope.low <= -1.0).count();
     let end = |pick: fn(f64, f64) -> f64, start: f64| all.iter().map(|slope| slope.value).fold(start, pick);
     let findings = vec![format!(
-        "The paper says effort falls as 1/M (slope -1). Median slopes here lie between {} and {}; {reach} of {} intervals \
-         reach -1. The paper's own data give -0.49 to -0.71 for weights from 0.05 on.",
+        "The paper says effort falls as 1/M (slope -1). Median slopes here lie between {} and {}; {reach} of \
+         {} intervals reach -1. The paper's own data give -0.49 to -0.71 for weights from 0.05 on.",
         number(end(f64::min, f64::INFINITY)),
         number(end(f64::max, f64::NEG_INFINITY)),
         all.len()
     )];
     Ok(Found {
         protocol: format!(
-            "fkpp1d trained with 20 agents and {} effort weights (the weight of v² is a tenth), 300 updates, otherwise the \
-             preset; 100 cases of the test pool per point; {} (of slopes and efforts over seeds alone).",
+            "fkpp1d trained with 20 agents and {} effort weights (the weight of v² is a tenth), 300 updates, \
+             otherwise the preset; 100 cases of the test pool per point; {} (of slopes and efforts over \
+             seeds alone).",
             weights.len(),
             told(seeds.len())
         ),

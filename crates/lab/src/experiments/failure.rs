@@ -65,11 +65,12 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
         findings.extend(finding(&config, &whole, &failed));
     }
     Ok(Found {
-        protocol: "the policies of the default preset (seed 0), which are trained with failures; agents drawn at random \
-                   per case output nothing from a moment on. The others notice it (failure.seen) or go on as if all were \
-                   there. 50 cases of the test pool, the same agents fail for both. Losses are measured after the \
-                   failure: what the paper reports where agents fail at the start, else the last step. Shares that mean \
-                   the same number of agents are listed once. Intervals are 95 % bootstrap over cases."
+        protocol: "the policies of the default preset (seed 0), which are trained with failures; agents \
+                   drawn at random per case output nothing from a moment on. The others notice it \
+                   (failure.seen) or go on as if all were there. 50 cases of the test pool, the same agents \
+                   fail for both. Losses are measured after the failure: what the paper reports where agents \
+                   fail at the start, else the last step. Shares that mean the same number of agents are \
+                   listed once. Intervals are 95 % bootstrap over cases."
             .to_string(),
         findings,
         tables: vec![ratios, losses],
@@ -159,8 +160,8 @@ fn finding(config: &Config, whole: &Measured, failed: &[Failed]) -> Option<Strin
     let kind = if config.equation().tracks() { "tracking" } else { "stabilisation" };
     let verdict = if noticed.value <= BAR.1 { "within" } else { "beyond" };
     Some(format!(
-        "{} ({kind}): with {:.0} % ({agents} of {} agents) failed from the start the loss is {} times that of the whole \
-         swarm, {verdict} a factor of {}; {} times if the others do not notice it.",
+        "{} ({kind}): with {:.0} % ({agents} of {} agents) failed from the start the loss is {} times that \
+         of the whole swarm, {verdict} a factor of {}; {} times if the others do not notice it.",
         config.task,
         100.0 * BAR.0,
         config.agents,

@@ -52,8 +52,8 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     let found = Windows { rows: rows.collect(), agents: agents.clone() };
     Ok(Found {
         protocol: format!(
-            "fkpp1d trained with 20 agents for every window (300 updates), otherwise the preset; 100 cases of the test \
-             pool per entry; {}.",
+            "fkpp1d trained with 20 agents for every window (300 updates), otherwise the preset; 100 cases \
+             of the test pool per entry; {}.",
             told(seeds.len())
         ),
         findings: carried(seeds.len(), found.findings()),
@@ -146,8 +146,8 @@ fn global_beside_published(global: f64, window: usize, paper: f64) -> String {
         format!("{} times better than", number(1.0 / factor))
     };
     format!(
-        "100 agents that see the whole domain: {}, {verdict} the published number of the widest published window \
-         ({window} %, {paper:e}).",
+        "100 agents that see the whole domain: {}, {verdict} the published number of the widest published \
+         window ({window} %, {paper:e}).",
         number(global)
     )
 }

@@ -1,7 +1,8 @@
-//! `guideline`: how few agents are enough? The smallest swarm that is stable, against the width of the kernel.
+//! `guideline`: how few agents are enough? The smallest swarm that is stable, against the width of the
+//! kernel.
 //!
-//! A swarm covers its domain if kernels overlap. If that decides, the smallest stable `M sigma / L` is the same for
-//! every width, and a user can choose the number of agents from it.
+//! A swarm covers its domain if kernels overlap. If that decides, the smallest stable `M sigma / L` is the
+//! same for every width, and a user can choose the number of agents from it.
 
 use control::Config;
 
@@ -35,8 +36,8 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     );
     let mut smallest = Table::new(
         "smallest",
-        "The smallest stable number of agents: it and all measured numbers up to that in training have at most 250 % of \
-         the loss in training.",
+        "The smallest stable number of agents: it and all measured numbers up to that in training have at \
+         most 250 % of the loss in training.",
         &[
             "task",
             "sigma / preset",
@@ -88,11 +89,12 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     }
     Ok(Found {
         protocol: format!(
-            "fkpp1d and heat1d trained for every width of the kernel (one seed, 300 updates, the preset's number of agents; \
-             observe.crowd_ref scales with sigma, as the density of the same swarm in units of its kernel does), measured \
-             on 100 cases of the test pool with {FEWEST} agents up to the number in training; neighbouring numbers differ by \
-             a factor of at most 1.25 or by one agent. Stable is at most {} % of the loss in training. Intervals are 95 % \
-             bootstrap over cases.",
+            "fkpp1d and heat1d trained for every width of the kernel (one seed, 300 updates, the preset's \
+             number of agents; observe.crowd_ref scales with sigma, as the density of the same swarm in \
+             units of its kernel does), measured on 100 cases of the test pool with {FEWEST} agents up to \
+             the number in training; neighbouring numbers differ by a factor of at most 1.25 or by one \
+             agent. Stable is at most {} % of the loss in training. Intervals are 95 % bootstrap over \
+             cases.",
             100.0 * STABLE
         ),
         findings: TASKS.iter().map(|task| finding(task, &all)).collect(),
@@ -122,8 +124,8 @@ fn finding(task: &str, all: &[Smallest]) -> String {
     let swarms: Vec<String> = of(task, all).map(|found| found.agents.to_string()).collect();
     let overlaps = || of(task, all).map(|found| found.overlap);
     format!(
-        "{task}: smallest stable swarms, from the narrowest kernel to the widest: {}. Their overlap M sigma / L lies \
-         between {} and {} (one seed per width: no verdict on its trend).",
+        "{task}: smallest stable swarms, from the narrowest kernel to the widest: {}. Their overlap M sigma \
+         / L lies between {} and {} (one seed per width: no verdict on its trend).",
         swarms.join(", "),
         number(overlaps().fold(f64::INFINITY, f64::min)),
         number(overlaps().fold(0.0, f64::max))

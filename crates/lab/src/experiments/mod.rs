@@ -120,14 +120,15 @@ impl Workshop<'_> {
         self.preset_of(Preset::Default, task, 0)
     }
 
-    /// One of a task's presets with a seed. Where it has to be quick and nobody has trained it yet, it is trained for a
-    /// moment only.
+    /// One of a task's presets with a seed. Where it has to be quick and nobody has trained it yet, it is
+    /// trained for a moment only.
     fn preset_of(&self, preset: Preset, task: &str, seed: u64) -> Result<Config, LabError> {
         let config = Config::resolve_method(task, preset, "cinoc", None, &[set("train.seed", seed)])?;
         if self.is_trained(&config) { Ok(config) } else { self.affordable(config) }
     }
 
-    /// A task in 1D with some settings changed, for ablations: trained for fewer updates than the preset, all alike.
+    /// A task in 1D with some settings changed, for ablations: trained for fewer updates than the preset, all
+    /// alike.
     fn ablation_of(&self, task: &str, sets: &[String]) -> Result<Config, LabError> {
         self.training(task, &[vec![set("train.updates", ABLATION_UPDATES)], sets.to_vec()].concat())
     }

@@ -92,7 +92,8 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
             format!("from {} to {}{doubt}", number(before.value), number(after.value))
         };
         findings.push(format!(
-            "{name}, 20 agents: training with the least noise changes the loss without noise {}, with that noise {}.",
+            "{name}, 20 agents: training with the least noise changes the loss without noise {}, with that \
+             noise {}.",
             change(clean[0], noisy[0]),
             change(clean[1], noisy[1])
         ));
@@ -101,8 +102,8 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     }
     Ok(Found {
         protocol: format!(
-            "fkpp1d trained (300 updates) and tested with every level of noise; 100 cases of the test pool per entry, the \
-             same noise for every policy; {}.",
+            "fkpp1d trained (300 updates) and tested with every level of noise; 100 cases of the test pool \
+             per entry, the same noise for every policy; {}.",
             told(seeds.len())
         ),
         findings: carried(seeds.len(), findings),

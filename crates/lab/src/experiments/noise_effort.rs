@@ -1,4 +1,5 @@
-//! `noise-effort`: what swarms spend, up to ten times as large as in training, by policies trained without and with noise.
+//! `noise-effort`: what swarms spend, up to ten times as large as in training, by policies trained without
+//! and with noise.
 
 use control::Config;
 
@@ -69,8 +70,8 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     );
     Ok(Found {
         protocol: format!(
-            "fkpp1d policies of the experiment noise, measured without noise, 15 to 200 agents, 100 cases of the test \
-             pool; {} (of the effort over seeds alone).",
+            "fkpp1d policies of the experiment noise, measured without noise, 15 to 200 agents, 100 cases of \
+             the test pool; {} (of the effort over seeds alone).",
             told(seeds.len())
         ),
         findings: carried(seeds.len(), findings),

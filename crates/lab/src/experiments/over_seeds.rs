@@ -7,7 +7,7 @@ use crate::workshop::Measured;
 /// Seeds of the many trainings in 1D that are compared with each other.
 pub(super) const SEEDS: u64 = 5;
 /// Fewer seeds carry no finding: one training may be lucky.
-const ENOUGH: usize = 3;
+pub(super) const ENOUGH: usize = 3;
 
 /// Measurements `[seed][item]` as one list per item over the seeds.
 pub(super) fn by_item(measured: &[Measured], items: usize) -> Vec<Vec<&Measured>> {

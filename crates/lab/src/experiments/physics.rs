@@ -86,8 +86,8 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     )];
     Ok(Found {
         protocol: format!(
-            "the policies of the default preset, not retrained; 100 (fkpp1d) and 16 (turb2d) cases of the test pool. \
-             fkpp1d: {}. turb2d: seed 0 only.",
+            "the policies of the default preset, not retrained; 100 (fkpp1d) and 16 (turb2d) cases of the \
+             test pool. fkpp1d: {}. turb2d: seed 0 only.",
             told(seeds.len())
         ),
         findings: carried(seeds.len(), findings),

@@ -1,4 +1,5 @@
-//! `safety`: what agents must not do. Obstacles with and without a filter; a density with and without exact conservation.
+//! `safety`: what agents must not do. Obstacles with and without a filter; a density with and without exact
+//! conservation.
 
 use learn::evaluate::{Metric, Spread};
 
@@ -17,9 +18,9 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     let obstacles = measured(workshop, OBSTACLES, "obstacles.filter", FILTERS)?;
     let density = measured(workshop, DENSITY, "physics.transport", TRANSPORTS)?;
     Ok(Found {
-        protocol: "the policies of the default preset (seed 0), not retrained; 100 cases of the test pool, the same for \
-                   both rows. Shares are of all agents, control steps and cases. Losses have 95 % bootstrap intervals over \
-                   cases, other numbers ± one standard deviation over cases."
+        protocol: "the policies of the default preset (seed 0), not retrained; 100 cases of the test pool, \
+                   the same for both rows. Shares are of all agents, control steps and cases. Losses have 95 \
+                   % bootstrap intervals over cases, other numbers ± one standard deviation over cases."
             .to_string(),
         findings: vec![about_obstacles(&obstacles), about_mass(&density)],
         tables: vec![discs_table(&obstacles), mass_table(&density)],
@@ -69,7 +70,8 @@ fn discs_table(measured: &[Measured]) -> Table {
 fn mass_table(measured: &[Measured]) -> Table {
     let mut table = Table::new(
         "mass",
-        "density2d: change of the mass over a rollout, and distance of centroid and spread from the target's at its end.",
+        "density2d: change of the mass over a rollout, and distance of centroid and spread from the target's \
+         at its end.",
         &[
             "physics.transport",
             "mass change (%)",
@@ -102,8 +104,8 @@ fn about_obstacles(measured: &[Measured]) -> String {
     let loss = |measured: &Measured| mean(loss_cases(OBSTACLES, &measured.per_case));
     let [without, with] = [0, 1].map(|i| (number(share(&measured[i])), number(loss(&measured[i]))));
     format!(
-        "{OBSTACLES}: agents are inside a disc in {} % of their steps without a filter (loss {}) and in {} % with \
-         obstacles.filter = \"project\" (loss {}).",
+        "{OBSTACLES}: agents are inside a disc in {} % of their steps without a filter (loss {}) and in {} % \
+         with obstacles.filter = \"project\" (loss {}).",
         without.0, without.1, with.0, with.1
     )
 }
@@ -117,8 +119,8 @@ fn about_mass(measured: &[Measured]) -> String {
     let [advective, conservative] =
         [0, 1].map(|i| (number(change(&measured[i])), number(loss(&measured[i]))));
     format!(
-        "{DENSITY}: the mass changes by {} % on average with advective transport (loss {}) and by {} % with conservative \
-         transport (loss {}).",
+        "{DENSITY}: the mass changes by {} % on average with advective transport (loss {}) and by {} % with \
+         conservative transport (loss {}).",
         advective.0, advective.1, conservative.0, conservative.1
     )
 }

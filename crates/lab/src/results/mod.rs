@@ -1,7 +1,8 @@
 //! What an experiment found: tables, charts and findings, as one file that everything else is made from.
 //!
-//! `NAME.json` is the truth. Markdown, CSV and figures are drawn from it (`markdown`, `draw`), so that a page of results can be
-//! made again from committed files without measuring anything. A results file holds no date and no path.
+//! `NAME.json` is the truth. Markdown, CSV and figures are drawn from it (`markdown`, `draw`), so that a page
+//! of results can be made again from committed files without measuring anything. A results file holds no date
+//! and no path.
 
 mod chart;
 mod draw;
@@ -81,8 +82,8 @@ pub enum ResultsError {
     },
     /// An earlier file has another form, so that nothing of it can be kept.
     #[error(
-        "{name}.json was made by other code and its table {table:?} has other columns: move it away, or measure all \
-         tasks (what was measured now is kept in the folder of runs)"
+        "{name}.json was made by other code and its table {table:?} has other columns: move it away, or \
+         measure all tasks (what was measured now is kept in the folder of runs)"
     )]
     OtherForm {
         /// The experiment.
@@ -117,9 +118,9 @@ impl Results {
         serde_json::from_str(&text).map_err(|error| ResultsError::Damaged { path: path.to_path_buf(), error })
     }
 
-    /// Puts back what an earlier run of the whole experiment found about other tasks than those measured now, in its
-    /// order. Rows, curves and findings say first which task they are about; a chart may be about one task alone. What
-    /// the experiment costs is what the whole of it did.
+    /// Puts back what an earlier run of the whole experiment found about other tasks than those measured now,
+    /// in its order. Rows, curves and findings say first which task they are about; a chart may be about one
+    /// task alone. What the experiment costs is what the whole of it did.
     pub fn beside(mut self, earlier: Results, measured: &[String]) -> Result<Results, ResultsError> {
         let of_row = |row: &Vec<Cell>| row[0].shown();
         let first_word = |text: &str| text.split([' ', ':', ',']).next().unwrap_or_default().to_string();

@@ -6,7 +6,7 @@ use std::time::Instant;
 use adjoint::Threads;
 use control::{Cases, Pool, Trajectories};
 use learn::evaluate::{Effort, Metric, Rollouts, Violations, controlled, evaluate, uncontrolled};
-use learn::files::write_atomically;
+use learn::files::{fnv1a, write_atomically};
 use learn::policy_file::PolicyFile;
 use learn::pool::{cache_folder, cached};
 use serde::de::DeserializeOwned;
@@ -92,6 +92,8 @@ impl Workshop<'_> {
         points: &[Point],
     ) -> Result<Vec<Measured>, LabError> {
         self.watch.begin(what, points.iter().map(Point::work).sum());
+        let params: Vec<u8> = trained.policy.params.iter().flat_map(|p| p.to_le_bytes()).collect();
+        self.book_policy(&trained.policy.config.task, format!("{:016x} (parameters)", fnv1a(&params)));
         let one = |point: &Point| {
             self.watch.now(&point.told());
             let measured = self.measure_one(point, trained)?;
@@ -109,8 +111,8 @@ impl Workshop<'_> {
         Ok(Measured { training_seconds: trained.seconds, ..measured })
     }
 
-    /// What `make` gives, from the folder of measurements if it was made before under this key, which says all that
-    /// decides it but the code. Also whether it was made now.
+    /// What `make` gives, from the folder of measurements if it was made before under this key, which says
+    /// all that decides it but the code. Also whether it was made now.
     pub(crate) fn kept<X: Serialize + DeserializeOwned>(
         &self,
         key: &str,
@@ -162,8 +164,8 @@ impl Workshop<'_> {
         measured
     }
 
-    /// The cases of a point: on the domain it was trained on those of the training's config, whatever has changed since, and
-    /// refined where the grid is.
+    /// The cases of a point: on the domain it was trained on those of the training's config, whatever has
+    /// changed since, and refined where the grid is.
     pub(crate) fn cases(&self, point: &Point) -> Cases {
         let (trained, config) = (&point.trained, &point.circumstances);
         let same_domain = trained.grid.length == config.grid.length;
@@ -246,7 +248,8 @@ fn settled_effort(trajectories: &Trajectories<f32>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    /// Measurements are kept as JSON; a parser that may miss the last bit would make cached results differ from fresh ones.
+    /// Measurements are kept as JSON; a parser that may miss the last bit would make cached results differ
+    /// from fresh ones.
     #[test]
     fn numbers_come_back_bit_by_bit() {
         let mut bits = 0x3f88_f02b_7a3d_1e5b_u64;

@@ -56,7 +56,8 @@ impl Workshop<'_> {
         Ok(Trained { policy, seconds: Some(seconds) })
     }
 
-    /// Trains a config unless it was before, and tells how that went. A training that diverged is a result too.
+    /// Trains a config unless it was before, and tells how that went. A training that diverged is a result
+    /// too.
     pub(crate) fn outcome(&self, config: &Config) -> Result<Outcome, LabError> {
         match self.policy(config) {
             Ok(_) => {
@@ -113,10 +114,15 @@ impl Workshop<'_> {
     }
 }
 
-/// Name of a training's folder: what gives the same policy always has the same one, what other code trained never.
+/// Name of a training's folder: what gives the same policy always has the same one, what other code trained
+/// never.
 fn run_name(config: &Config) -> String {
+    run_name_of(SOURCE, config)
+}
+
+fn run_name_of(source: &str, config: &Config) -> String {
     let method = config.method.as_ref().map_or(String::new(), |_| format!("{}-", config.method_name()));
-    let all = format!("{SOURCE} {}", config.regardless_of_speed().to_toml());
+    let all = format!("{source} {}", config.regardless_of_speed().to_toml());
     format!("{}-{method}{}-{}", config.task, config.train.seed, fingerprint(&all))
 }
 
@@ -124,4 +130,17 @@ fn run_name(config: &Config) -> String {
 fn file_hash(path: &Path) -> Result<String, LabError> {
     let bytes = fs::read(path).map_err(|error| FileError::io("read", path, error))?;
     Ok(format!("{:016x}", fnv1a(&bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_training_is_found_again_by_the_same_code_only() {
+        let config = Config::preset("heat1d").unwrap();
+        let slower = config.with_sets(&["train.memory_mb=1".to_string()]).unwrap();
+        assert_eq!(run_name(&config), run_name(&slower));
+        assert_ne!(run_name(&config), run_name_of("0123456789abcdef", &config));
+    }
 }

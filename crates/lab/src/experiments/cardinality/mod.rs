@@ -1,14 +1,16 @@
-//! `cardinality`: one policy per task, run with other numbers of agents than it was trained with, nothing rescaled.
+//! `cardinality`: one policy per task, run with other numbers of agents than it was trained with, nothing
+//! rescaled.
 //!
-//! Stable is what the paper calls stable: at most 250 % of the loss with as many agents as in training. Ranges are
-//! multiples of that number. `cardinality` measures the policies of the default preset, `cardinality-paper` those of the
-//! published form and recipe, in the same way.
+//! Stable is what the paper calls stable: at most 250 % of the loss with as many agents as in training.
+//! Ranges are multiples of that number. `cardinality` measures the policies of the default preset,
+//! `cardinality-paper` those of the published form and recipe, in the same way.
 
 mod numbers;
 mod sweeps;
 
 pub(super) use numbers::ladder;
 
+use control::Config;
 use control::config::Preset;
 
 use super::{Found, loss_cases, loss_name, mean_loss};
@@ -16,7 +18,7 @@ use crate::intervals::{Estimate, estimate, mean, ratio};
 use crate::numbers::number;
 use crate::results::{Chart, Curve, Table};
 use crate::workshop::{LabError, Measured, Point, Workshop};
-use numbers::{numbers, whole};
+use numbers::{FINE, numbers, whole};
 use sweeps::{SWEEPS, Sweep};
 
 /// Loss that is still called stable, relative to that of the reference.
@@ -42,32 +44,18 @@ fn cases(dims: usize, agents: usize) -> usize {
 }
 
 fn found(workshop: &Workshop<'_>, preset: Preset) -> Result<Found, LabError> {
-    let mut plans = Vec::new();
-    for sweep in SWEEPS.iter().filter(|sweep| workshop.has_task(sweep.task)) {
-        let config = workshop.preset_of(preset, sweep.task, 0)?;
-        let (trained, dims) = (config.agents, config.equation().dims());
-        let agents =
-            workshop.size.pick(numbers(trained, sweep.required), vec![trained - 1, trained, trained + 1]);
-        let point = |agents: &usize| {
-            let point = Point::new(&config, workshop.size.pick(cases(dims, *agents), 2)).agents(*agents)?;
-            // without control the number of agents does not matter
-            Ok::<_, LabError>(if *agents == trained { point.beside_uncontrolled() } else { point })
-        };
-        let points = agents.iter().map(point).collect::<Result<Vec<Point>, _>>()?;
-        plans.push((sweep, trained, points));
-    }
-    let points: Vec<Point> = plans.iter().flat_map(|(_, _, points)| points.clone()).collect();
-    let mut measured = workshop.measure("cardinality", &points)?.into_iter();
-
     let (mut ranges, mut curves) = (ranges_table(), curves_table());
     let (mut charts, mut findings) = (Vec::new(), Vec::new());
-    for (sweep, trained, points) in plans {
-        let measured = measured.by_ref().take(points.len());
-        let swept = Swept {
-            sweep,
-            trained,
-            measured: points.iter().map(|point| point.circumstances.agents).zip(measured).collect(),
-        };
+    for sweep in SWEEPS.iter().filter(|sweep| workshop.has_task(sweep.task)) {
+        let config = workshop.preset_of(preset, sweep.task, 0)?;
+        let mut swept = Swept { sweep, trained: config.agents, measured: Vec::new() };
+        let trained = config.agents;
+        let mut wanted =
+            workshop.size.pick(numbers(trained, sweep.required), vec![trained - 1, trained, trained + 1]);
+        while !wanted.is_empty() {
+            swept.measure(workshop, &config, &wanted)?;
+            wanted = between(&swept.relatives(), trained);
+        }
         swept.curve(&mut curves);
         swept.range(&mut ranges);
         findings.push(swept.finding());
@@ -79,10 +67,11 @@ fn found(workshop: &Workshop<'_>, preset: Preset) -> Result<Found, LabError> {
     };
     Ok(Found {
         protocol: format!(
-            "{policies}; nothing is rescaled or retrained. Cases of the test pool: 100 in 1D, 50 in 2D, 16 in 2D from \
-             {MANY} agents on. Per cents are of means over the same cases; intervals are 95 % bootstrap over cases. \
-             Neighbouring numbers of agents around the ends of the required range and from its lower end to above the \
-             number in training differ by a factor of at most 1.25, or by one agent."
+            "{policies}; nothing is rescaled or retrained. Cases of the test pool: 100 in 1D, 50 in 2D, 16 \
+             in 2D from {MANY} agents on. Per cents are of means over the same cases; intervals are 95 % \
+             bootstrap over cases. Neighbouring numbers of agents around the ends of the required range, \
+             around those of the range that is found, and from the lower end to above the number in training \
+             differ by a factor of at most 1.25, or by one agent."
         ),
         findings,
         tables: vec![ranges, curves],
@@ -93,12 +82,14 @@ fn found(workshop: &Workshop<'_>, preset: Preset) -> Result<Found, LabError> {
 fn ranges_table() -> Table {
     Table::new(
         "ranges",
-        "Where the loss is at most 250 % of that with as many agents as in training, in multiples of that number.",
+        "Where the loss is at most 250 % of that with as many agents as in training, in multiples of that \
+         number.",
         &[
             "task",
             "trained with",
             "agents",
             "stable",
+            "stable, upper ends of the intervals",
             "required",
             "published",
             "worst loss inside, % of trained",
@@ -111,8 +102,8 @@ fn ranges_table() -> Table {
 fn curves_table() -> Table {
     Table::new(
         "curves",
-        "Loss of one policy with M agents. The published per cent stands where the paper has the same multiple of its \
-         own number of agents in training, to within 3 %.",
+        "Loss of one policy with M agents. The published per cent stands where the paper has the same \
+         multiple of its own number of agents in training, to within 3 %.",
         &[
             "task",
             "when",
@@ -153,11 +144,41 @@ impl Swept {
         agents as f64 / self.trained as f64
     }
 
+    /// Loss relative to that in training, by number of agents.
+    fn relatives(&self) -> Vec<(usize, f64)> {
+        self.measured.iter().map(|(agents, measured)| (*agents, self.relative(measured).value)).collect()
+    }
+
     /// The first and the last number of agents of the stable range.
     fn stable(&self) -> [usize; 2] {
-        let relative: Vec<(usize, f64)> =
-            self.measured.iter().map(|(agents, measured)| (*agents, self.relative(measured).value)).collect();
-        stable(&relative, self.trained)
+        stable(&self.relatives(), self.trained)
+    }
+
+    /// The same, if the upper ends of the intervals have to be stable.
+    fn surely_stable(&self) -> [usize; 2] {
+        let high = |(agents, measured): &(usize, Measured)| (*agents, self.relative(measured).high);
+        stable(&self.measured.iter().map(high).collect::<Vec<_>>(), self.trained)
+    }
+
+    /// Measures some more numbers of agents.
+    fn measure(
+        &mut self,
+        workshop: &Workshop<'_>,
+        config: &Config,
+        agents: &[usize],
+    ) -> Result<(), LabError> {
+        let dims = config.equation().dims();
+        let point = |agents: &usize| {
+            let point = Point::new(config, workshop.size.pick(cases(dims, *agents), 2)).agents(*agents)?;
+            // without control the number of agents does not matter
+            let home = *agents == self.trained;
+            Ok::<_, LabError>(if home { point.beside_uncontrolled() } else { point })
+        };
+        let points = agents.iter().map(point).collect::<Result<Vec<Point>, _>>()?;
+        let measured = workshop.measure(&format!("cardinality of {}", config.task), &points)?;
+        self.measured.extend(agents.iter().copied().zip(measured));
+        self.measured.sort_by_key(|(agents, _)| *agents);
+        Ok(())
     }
 
     fn curve(&self, table: &mut Table) {
@@ -197,6 +218,7 @@ impl Swept {
             self.trained.into(),
             format!("{low} to {high}").into(),
             self.shown([low, high]).into(),
+            self.shown(self.surely_stable()).into(),
             multiples(self.sweep.required).into(),
             paper.map_or(String::new(), |paper| multiples(paper.multiples())).into(),
             (100.0 * self.worst([low, high])).into(),
@@ -226,11 +248,11 @@ impl Swept {
         };
         let published = self.sweep.published.as_ref();
         let published = published.map_or("the paper has no sweep of this task".to_string(), |paper| {
-            beside("published", paper.multiples())
+            format!("it {}", beside("published", paper.multiples()))
         });
         format!(
-            "{task}: stable from {} times the {} agents in training. This {}; {published}. The worst loss inside is \
-             {} % of that in training, which is {} % of the loss without control.",
+            "{task}: stable from {} times the {} agents in training. This {}; {published}. The worst loss \
+             inside is {} % of the loss in training. The loss in training is {} % of that without control.",
             self.shown(range),
             self.trained,
             beside("required", self.sweep.required),
@@ -274,7 +296,8 @@ fn multiples([low, high]: [f64; 2]) -> String {
     format!("{} to {}", number(low), number(high))
 }
 
-/// The numbers of agents around a reference up to the first whose relative loss is not stable, among those measured.
+/// The numbers of agents around a reference up to the first whose relative loss is not stable, among those
+/// measured.
 ///
 /// # Panics
 /// If the reference was not measured.
@@ -289,9 +312,32 @@ pub(super) fn stable(relative: &[(usize, f64)], reference: usize) -> [usize; 2] 
     [low, high]
 }
 
+/// Numbers still to be measured, so that the ends of the stable range are known finely.
+fn between(relative: &[(usize, f64)], trained: usize) -> Vec<usize> {
+    let ends = stable(relative, trained);
+    let mut missing = Vec::new();
+    for pair in relative.windows(2) {
+        let (low, high) = (pair[0].0, pair[1].0);
+        if high == ends[0] || low == ends[1] {
+            missing
+                .extend(ladder(low, high, FINE).into_iter().filter(|number| low < *number && *number < high));
+        }
+    }
+    missing
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_ends_of_the_range_that_is_found_are_searched_finely() {
+        let swept = [(8, 9.0), (16, 2.0), (32, 1.0), (64, 0.5), (128, f64::NAN), (256, 0.1)];
+        assert_eq!(between(&swept, 32), [10, 12, 15, 80, 100, 125]);
+        let fine = [(15, 9.0), (16, 2.0), (32, 1.0), (64, 0.5), (80, 3.0), (256, 0.1)];
+        assert!(between(&fine, 32).is_empty());
+        assert!(between(&fine[1..4], 32).is_empty(), "nothing is known beyond the last");
+    }
 
     #[test]
     fn a_stable_range_ends_at_the_first_that_is_not() {

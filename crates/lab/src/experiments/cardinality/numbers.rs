@@ -1,13 +1,14 @@
 //! The numbers of agents that a policy is measured with.
 
-/// Neighbouring numbers around the edges of a range differ by at most this factor, or by one agent: the edge that is
-/// found is not a gap between samples.
-const FINE: f64 = 1.25;
+/// Neighbouring numbers around the edges of a range differ by at most this factor, or by one agent: the edge
+/// that is found is not a gap between samples.
+pub(super) const FINE: f64 = 1.25;
 /// The same far from the edges and from the number in training.
 const COARSE: f64 = 2.0;
 
-/// Numbers from one step below a range to one step above it, given by its ends as multiples of the number in training:
-/// finely around the ends and from the lower one to a little above the number in training, which has its two neighbours.
+/// Numbers from one step below a range to one step above it, given by its ends as multiples of the number in
+/// training: finely around the ends and from the lower one to a little above the number in training, which
+/// has its two neighbours.
 pub(super) fn numbers(trained: usize, range: [f64; 2]) -> Vec<usize> {
     let [low, high] = whole(trained, range);
     let times = |number: usize, factor: f64| (number as f64 * factor) as usize;

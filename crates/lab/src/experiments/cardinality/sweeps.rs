@@ -107,7 +107,8 @@ pub(super) const SWEEPS: [Sweep; 8] = [
 ];
 
 impl PublishedSweep {
-    /// The published per cent at a multiple of the number in training, if the paper has that multiple to within 3 %.
+    /// The published per cent at a multiple of the number in training, if the paper has that multiple to
+    /// within 3 %.
     pub fn percent(&self, multiple: f64) -> Option<f64> {
         let distance = |agents: usize| (agents as f64 / self.trained as f64 / multiple - 1.0).abs();
         let nearest = self.curve.iter().min_by(|a, b| distance(a.0).total_cmp(&distance(b.0)))?;
