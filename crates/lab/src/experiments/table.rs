@@ -24,7 +24,7 @@ pub(super) fn cases(task: &str) -> Sample {
     }
 }
 
-/// Training seeds: a training in 1D takes a minute, in 2D up to an hour.
+/// Training seeds: fewer in 2D, where a training takes much longer.
 fn seeds(workshop: &Workshop<'_>, config: &Config) -> std::ops::Range<u64> {
     workshop.seeds(if config.equation().dims() == 1 { 5 } else { 3 })
 }

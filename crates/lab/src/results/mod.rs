@@ -177,11 +177,10 @@ mod tests {
         let mut table = Table::new("curve", "Loss against M.", &["M", "loss", "published"]);
         table.row([16.into(), 6.75e-5.into(), "1.5e-4".into()]);
         table.row([64.into(), Cell::from(None), "".into()]);
-        let chart = Chart::new("curve", "Loss", "M", "loss").log_x().log_y().curve(Curve::new(
-            "heat2d",
-            &[16.0, 64.0],
-            &[6.75e-5, f64::NAN],
-        ));
+        // a swarm that left the finite numbers has neither a loss nor an interval
+        let curve = Curve::new("heat2d", &[16.0, 64.0], &[6.75e-5, f64::NAN])
+            .band(vec![5e-5, f64::NAN], vec![8e-5, f64::NAN]);
+        let chart = Chart::new("curve", "Loss", "M", "loss").log_x().log_y().curve(curve);
         Results {
             name: "cardinality".into(),
             title: "Other numbers of agents".into(),
@@ -226,6 +225,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         results().write(folder.path()).unwrap();
         let read = Results::read(&folder.path().join("cardinality.json")).unwrap();
+        assert_eq!(read, results());
         assert_eq!(markdown(&read, "#", ""), markdown(&results(), "#", ""));
         for file in
             ["cardinality.md", "cardinality-curve.csv", "cardinality-curve.svg", "cardinality-curve.png"]
