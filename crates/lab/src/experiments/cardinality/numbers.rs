@@ -4,7 +4,7 @@
 /// that is found is not a gap between samples.
 pub(super) const FINE: f64 = 1.25;
 /// The same far from the edges and from the number in training.
-const COARSE: f64 = 2.0;
+const COARSE: f64 = 1.6;
 
 /// Numbers from one step below a range to one step above it, given by its ends as multiples of the number in
 /// training: finely around the ends and from the lower one to a little above the number in training, which
@@ -13,14 +13,15 @@ pub(super) fn numbers(trained: usize, range: [f64; 2]) -> Vec<usize> {
     let [low, high] = whole(trained, range);
     let times = |number: usize, factor: f64| (number as f64 * factor) as usize;
     let above = times(trained, FINE * FINE).max(trained + 2).min(high);
-    let before_end = ((high as f64 / (FINE * FINE)).ceil() as usize).max(above);
+    // a little less than the finest factor, so that rounding does not exceed it
+    let before_end = [2, 1, 0].map(|steps| (high as f64 / (FINE - 0.01).powi(steps)).round() as usize);
     let below = ((low as f64 / FINE).ceil() as usize).min(low - 1).max(1);
 
     let mut numbers = vec![below, trained - 1, trained + 1, times(high, FINE).max(high + 1)];
     numbers.extend(ladder(low, trained, FINE));
     numbers.extend(ladder(trained, above, FINE));
-    numbers.extend(ladder(above, before_end, COARSE));
-    numbers.extend(ladder(before_end, high, FINE));
+    numbers.extend(ladder(above, before_end[0].max(above), COARSE));
+    numbers.extend(before_end);
     numbers.sort_unstable();
     numbers.dedup();
     numbers.retain(|number| *number > 0);
@@ -70,7 +71,7 @@ mod tests {
                 let near = |edge: f64| pair[1] as f64 >= edge / 1.5 && pair[0] as f64 <= edge * 1.2;
                 let edge = pair[1] <= trained + 1 || near(trained as f64) || near(high as f64);
                 assert!(!edge || close(pair), "{}: {pair:?} of {numbers:?}", sweep.task);
-                assert!(pair[1] <= 2 * pair[0], "{}: {pair:?}", sweep.task);
+                assert!(close(pair) || pair[1] as f64 <= COARSE * pair[0] as f64, "{}: {pair:?}", sweep.task);
             }
         }
     }
