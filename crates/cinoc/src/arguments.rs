@@ -258,7 +258,8 @@ pub struct Reproduce {
     /// With table or methods: compare these methods (cinoc, dpc, ppo, td3, mappo, matd3, separated by commas), or all.
     #[arg(long, value_delimiter = ',', value_name = "METHOD,...|all")]
     pub methods: Option<Vec<String>>,
-    /// With methods or cardinality: these tasks only; cardinality keeps what its results file says about the others.
+    /// With table, methods, cardinality, cardinality-paper or failure: these tasks only; what the results
+    /// file says about the others is kept, except by methods.
     #[arg(long, value_delimiter = ',', value_name = "TASK,...")]
     pub tasks: Option<Vec<String>>,
     /// Folder for results [default: results, or runs/quick/results].

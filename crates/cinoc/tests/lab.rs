@@ -26,7 +26,7 @@ fn every_experiment_runs_when_it_has_to_be_quick() {
     let listed = cinoc(folder.path(), &["reproduce", "--json"]);
     let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
     let names: Vec<&String> = listed.as_object().unwrap().keys().collect();
-    assert_eq!(names.len(), 15);
+    assert_eq!(names.len(), 18);
 
     let done = cinoc(folder.path(), &["reproduce", "all", "--quick", "--threads", "2", "--json"]);
     assert!(done.status.success(), "{}", text(&done.stderr));
@@ -58,6 +58,40 @@ fn the_page_of_results_is_made_from_the_committed_files() {
         made == committed,
         "docs/results.md is not what the files in results/ say: run cinoc reproduce page"
     );
+}
+
+#[test]
+fn tasks_measured_one_by_one_end_up_in_one_file_that_says_what_made_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = |task: &str| {
+        let arguments = ["reproduce", "failure", "--quick", "--out", "results", "--json", "--tasks", task];
+        let done = cinoc(folder.path(), &arguments);
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        serde_json::from_slice::<Value>(&done.stdout).unwrap()
+    };
+    let tasks = |results: &Value| -> Vec<String> {
+        let rows = results["tables"][0]["rows"].as_array().unwrap();
+        rows.iter().map(|row| row[0].as_str().unwrap().to_string()).collect()
+    };
+    let listed = || text(&cinoc(folder.path(), &["reproduce"]).stdout);
+    assert!(!listed().contains("of this code"));
+    assert_eq!(tasks(&one("heat1d")), ["heat1d"]);
+    let both = one("fkpp1d");
+    assert_eq!(tasks(&both), ["heat1d", "fkpp1d"]);
+    assert_eq!(both["charts"][0]["curves"].as_array().unwrap().len(), 2);
+    let version = both["provenance"]["version"].as_str().unwrap();
+    assert_eq!(version, lab::results::version());
+    assert_eq!(both["provenance"]["policies"].as_object().unwrap().len(), 2);
+    assert!(listed().contains("of this code"), "{}", listed());
+
+    // other code made a part of it
+    let path = folder.path().join("results/failure.json");
+    let other = fs::read_to_string(&path).unwrap().replace(version, "0.0.1+0123456789abcdef");
+    fs::write(&path, other).unwrap();
+    assert!(listed().contains("stale: made by other code"), "{}", listed());
+    let again = one("heat1d");
+    assert_eq!(again["provenance"]["earlier"][0], "0.0.1+0123456789abcdef");
+    assert!(listed().contains("stale: made by other code"), "{}", listed());
 }
 
 #[test]
@@ -123,10 +157,6 @@ fn wrong_requests_are_refused_with_a_remedy() {
     assert!(
         refused(&["reproduce", "table", "--methods", "ppo,sac"])
             .contains("--methods sac: there are cinoc, dpc")
-    );
-    assert!(
-        refused(&["reproduce", "cardinality", "--tasks", "heat2d-obstacles"])
-            .contains("nothing about heat2d-obstacles")
     );
     assert!(refused(&["reproduce", "noise", "--tasks", "heat1d"]).contains("--tasks does not go with noise"));
     assert!(

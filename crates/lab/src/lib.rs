@@ -1,12 +1,14 @@
 //! Figures and reports of runs, and experiments with many of them.
 //!
-//! The way of the data: rollouts of some cases ([`evaluated`], on a rectangle [`run_2d`]) and the log of a training ([`training_log`]) become [`figures`];
-//! figures, tables and the settings that a run changed ([`settings`]) become a [`report`].
-//! An experiment ([`experiments`]) asks a [`workshop`] for policies and measurements and turns them into [`results`]; so does a [`sweep`] of one policy.
+//! The way of the data: rollouts of some cases ([`evaluated`], on a rectangle [`run_2d`]) and the log of a
+//! training ([`training_log`]) become [`figures`]; figures, tables and the settings that a run changed
+//! ([`settings`]) become a [`report`]. An experiment ([`experiments`]) asks a [`workshop`] for policies and
+//! measurements and turns them into [`results`]; so does a [`sweep`] of one policy.
 
 pub mod evaluated;
 pub mod experiments;
 pub mod figures;
+pub mod intervals;
 pub mod numbers;
 mod over_cases;
 pub mod published;

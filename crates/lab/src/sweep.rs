@@ -136,6 +136,7 @@ pub fn sweep(
         tables: vec![table],
         charts: vec![chart],
         cost: workshop.close_ledger(),
+        provenance: Some(workshop.provenance()),
     })
 }
 

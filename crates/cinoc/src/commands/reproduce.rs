@@ -6,14 +6,15 @@ use crate::failure::Failure;
 use crate::terminal::{Bar, paint, table};
 use control::config::{methods, tasks};
 use lab::experiments::{Experiment, experiment, experiments};
-use lab::results::{Results, page};
+use lab::results::{Results, State, page};
 use lab::workshop::{LabError, Size, Workshop};
 use learn::files::write_atomically;
 use std::path::{Path, PathBuf};
 
 const PAGE: &str = "docs/results.md";
+const RESULTS: &str = "results";
 /// Experiments whose tasks can be chosen.
-const BY_TASK: [&str; 2] = ["methods", "cardinality"];
+const BY_TASK: [&str; 5] = ["methods", "table", "cardinality", "cardinality-paper", "failure"];
 
 pub fn run(request: &Reproduce) -> Result<(), Failure> {
     match request.name.as_deref() {
@@ -30,11 +31,27 @@ fn list(json: bool) -> Result<(), Failure> {
         let named = experiments().iter().map(|known| (known.name, known.title));
         return print_json(&named.collect::<std::collections::BTreeMap<_, _>>());
     }
-    let mut rows = vec![vec!["experiment".to_string(), "about".to_string()]];
-    rows.extend(experiments().iter().map(|known| vec![known.name.to_string(), known.title.to_string()]));
+    let mut rows = vec![["experiment", "about", "results"].map(String::from).to_vec()];
+    for known in experiments() {
+        let state = state(known, Path::new(RESULTS))?;
+        rows.push(vec![known.name.to_string(), known.title.to_string(), state.to_string()]);
+    }
     table(&rows);
     println!("\ncinoc reproduce NAME makes one again, cinoc reproduce all makes all.");
     Ok(())
+}
+
+/// In words, what the results of an experiment are worth to this code.
+fn state(experiment: &Experiment, folder: &Path) -> Result<&'static str, Failure> {
+    let path = folder.join(format!("{}.json", experiment.name));
+    if !path.exists() {
+        return Ok("none");
+    }
+    Ok(match Results::read(&path).map_err(LabError::from)?.state() {
+        State::Current => "of this code",
+        State::Stale => "stale: made by other code",
+        State::Unrecorded => "made before versions were recorded",
+    })
 }
 
 fn reproduce(request: &Reproduce, chosen: Vec<&Experiment>) -> Result<(), Failure> {
@@ -42,7 +59,7 @@ fn reproduce(request: &Reproduce, chosen: Vec<&Experiment>) -> Result<(), Failur
     let or = |given: &Option<PathBuf>, full: &str, quick: &str| {
         given.clone().unwrap_or_else(|| PathBuf::from(size.pick(full, quick)))
     };
-    let out = or(&request.out, "results", "runs/quick/results");
+    let out = or(&request.out, RESULTS, "runs/quick/results");
     let folder = or(&request.runs, "runs/lab", "runs/quick");
     let (bar, threads) = (Bar::new(), super::threads(request.threads));
     let mut workshop = Workshop::new(size, threads, request.seeds, folder, PathBuf::from("policies"), &bar);
@@ -65,10 +82,10 @@ fn reproduce(request: &Reproduce, chosen: Vec<&Experiment>) -> Result<(), Failur
             return Err(Failure::Request(format!("{} has nothing about {tasks}", results.name)));
         }
         let earlier = out.join(format!("{}.json", results.name));
-        if let Some(tasks) =
-            workshop.tasks.as_ref().filter(|_| results.name == "cardinality" && earlier.exists())
+        if let Some(tasks) = workshop.tasks.as_ref().filter(|_| results.name != "methods" && earlier.exists())
         {
-            results = results.beside(Results::read(&earlier).map_err(LabError::from)?, tasks);
+            let earlier = Results::read(&earlier).map_err(LabError::from)?;
+            results = results.beside(earlier, tasks).map_err(LabError::from)?;
         }
         results.write(&out).map_err(LabError::from)?;
         if request.json { print_json(&results)? } else { show(&results, &out) }
@@ -103,9 +120,17 @@ pub fn show(results: &Results, out: &Path) {
 }
 
 fn write_page(request: &Reproduce) -> Result<(), Failure> {
-    let out = request.out.clone().unwrap_or_else(|| PathBuf::from("results"));
+    let out = request.out.clone().unwrap_or_else(|| PathBuf::from(RESULTS));
     let text = page(&out, "../results/").map_err(LabError::from)?;
     write_atomically(Path::new(PAGE), |file| file.write_all(text.as_bytes())).map_err(LabError::from)?;
     println!("{PAGE}");
+    // the page itself shows versions only: whether they are of this code changes with the code, not with the
+    // results
+    for known in experiments() {
+        let state = state(known, &out)?;
+        if !matches!(state, "none" | "of this code") {
+            println!("{}: {state}", known.name);
+        }
+    }
     Ok(())
 }

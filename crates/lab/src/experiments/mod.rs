@@ -5,13 +5,16 @@ mod effort;
 mod failure;
 mod fidelity;
 mod field_of_view;
+mod guideline;
 mod latency;
 mod marl;
 mod methods;
 mod nmpc;
 mod noise;
 mod noise_effort;
+mod over_seeds;
 mod physics;
+mod safety;
 mod scale;
 mod table;
 mod theory;
@@ -22,7 +25,7 @@ use learn::evaluate::{Metric, Spread};
 
 use crate::published::{Reported, published};
 use crate::results::{Chart, Cost, Results, Table};
-use crate::workshop::{LabError, Measured, Size, Workshop};
+use crate::workshop::{LabError, Measured, PerCase, Size, Workshop};
 
 /// Updates of the many trainings that are compared with each other only.
 const ABLATION_UPDATES: usize = 300;
@@ -51,7 +54,14 @@ pub fn experiments() -> &'static [Experiment] {
         Experiment { name: "methods", title: "All methods", run: methods::run },
         Experiment { name: "marl", title: "Operator policies that learn by trial", run: marl::run },
         Experiment { name: "cardinality", title: "Other numbers of agents", run: cardinality::run },
+        Experiment {
+            name: "cardinality-paper",
+            title: "Other numbers of agents, published form and recipe",
+            run: cardinality::run_paper,
+        },
         Experiment { name: "failure", title: "Agents that fail", run: failure::run },
+        Experiment { name: "safety", title: "Obstacles and conservation of mass", run: safety::run },
+        Experiment { name: "guideline", title: "How few agents are enough", run: guideline::run },
         Experiment { name: "effort", title: "Effort against the number of agents", run: effort::run },
         Experiment { name: "noise", title: "Noisy sensors and actuators", run: noise::run },
         Experiment {
@@ -84,6 +94,7 @@ impl Experiment {
         let quick = workshop.size.pick("", " --quick");
         let seeds = workshop.seeds.map_or_else(String::new, |seeds| format!(" --seeds {seeds}"));
         let chosen = |key: &str, list: &Option<Vec<String>>| {
+            // results about some tasks are put beside those about the others
             let list = list.as_ref().filter(|_| self.name == "methods");
             list.map_or_else(String::new, |list| format!(" --{key} {}", list.join(",")))
         };
@@ -98,24 +109,33 @@ impl Experiment {
             tables,
             charts,
             cost,
+            provenance: Some(workshop.provenance()),
         })
     }
 }
 
 impl Workshop<'_> {
-    /// The preset of a task. Where it has to be quick and nobody has trained it yet, it is trained for a moment only.
+    /// The preset of a task, seed 0.
     fn preset(&self, task: &str) -> Result<Config, LabError> {
-        let config = Config::preset(task)?;
-        if self.size == Size::Full || self.is_trained(&config) {
-            Ok(config)
-        } else {
-            self.training(task, &[])
-        }
+        self.preset_of(Preset::Default, task, 0)
     }
 
-    /// fkpp1d with some settings changed, for ablations: trained for fewer updates than the preset, all alike.
+    /// One of a task's presets with a seed. Where it has to be quick and nobody has trained it yet, it is
+    /// trained for a moment only.
+    fn preset_of(&self, preset: Preset, task: &str, seed: u64) -> Result<Config, LabError> {
+        let config = Config::resolve_method(task, preset, "cinoc", None, &[set("train.seed", seed)])?;
+        if self.is_trained(&config) { Ok(config) } else { self.affordable(config) }
+    }
+
+    /// A task in 1D with some settings changed, for ablations: trained for fewer updates than the preset, all
+    /// alike.
+    fn ablation_of(&self, task: &str, sets: &[String]) -> Result<Config, LabError> {
+        self.training(task, &[vec![set("train.updates", ABLATION_UPDATES)], sets.to_vec()].concat())
+    }
+
+    /// The same of fkpp1d.
     fn ablation(&self, sets: &[String]) -> Result<Config, LabError> {
-        self.training("fkpp1d", &[vec![set("train.updates", ABLATION_UPDATES)], sets.to_vec()].concat())
+        self.ablation_of("fkpp1d", sets)
     }
 
     /// The preset of a task with some settings changed. A quick one is trained for a moment only.
@@ -125,7 +145,11 @@ impl Workshop<'_> {
 
     /// The same with another method.
     fn baseline(&self, task: &str, method: &str, sets: &[String]) -> Result<Config, LabError> {
-        let config = Config::resolve_method(task, Preset::Default, method, None, sets)?;
+        self.affordable(Config::resolve_method(task, Preset::Default, method, None, sets)?)
+    }
+
+    /// The config itself or, where it has to be quick, one that is trained for a moment only.
+    fn affordable(&self, config: Config) -> Result<Config, LabError> {
         if self.size == Size::Full {
             return Ok(config);
         }
@@ -144,12 +168,17 @@ impl Workshop<'_> {
     }
 }
 
+/// When the paper measures a task.
+fn reported(task: &str) -> Reported {
+    published(task).map_or(Reported::Final, |paper| paper.reported)
+}
+
 /// The metric that the paper's table has for a task.
 fn loss(task: &str, metric: &Metric) -> Spread {
-    match published(task).map(|paper| paper.reported) {
-        Some(Reported::Half) => metric.half.unwrap_or(metric.last),
-        Some(Reported::TimeMean) => metric.time_mean,
-        _ => metric.last,
+    match reported(task) {
+        Reported::Half => metric.half.unwrap_or(metric.last),
+        Reported::TimeMean => metric.time_mean,
+        Reported::Final => metric.last,
     }
 }
 
@@ -158,12 +187,31 @@ fn mean_loss(task: &str, measured: &Measured) -> f64 {
     measured.metric.as_ref().map_or(f64::NAN, |metric| loss(task, metric).mean)
 }
 
+/// The same of every case; nothing if it left the finite numbers.
+fn loss_cases<'a>(task: &str, per_case: &'a PerCase) -> &'a [f64] {
+    cases_at(reported(task), per_case)
+}
+
+/// Losses of every case at a time.
+fn cases_at(when: Reported, per_case: &PerCase) -> &[f64] {
+    match when {
+        Reported::Half if !per_case.half.is_empty() => &per_case.half,
+        Reported::TimeMean => &per_case.time_mean,
+        Reported::Half | Reported::Final => &per_case.last,
+    }
+}
+
 /// In words, what [`loss`] is.
 fn loss_name(task: &str) -> &'static str {
-    match published(task).map(|paper| paper.reported) {
-        Some(Reported::Half) => "half-way",
-        Some(Reported::TimeMean) => "mean over time",
-        _ => "at the last step",
+    name_of(reported(task))
+}
+
+/// In words, when something is measured.
+fn name_of(when: Reported) -> &'static str {
+    match when {
+        Reported::Half => "half-way",
+        Reported::TimeMean => "mean over time",
+        Reported::Final => "at the last step",
     }
 }
 

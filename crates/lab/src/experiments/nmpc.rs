@@ -91,6 +91,7 @@ fn plan(
         let field: Vec<String> = z0.iter().map(|z| format!("{:x}", z.to_bits())).collect();
         let settled = config.regardless_of_speed().to_toml();
         let key = format!("nmpc {settings:?} {settled} {}", field.join(" "));
+        workshop.book_settings(&key);
         let (rollout, now) = workshop.kept(&key, || roll_out(config, z0, target, settings))?;
         workshop.book_rollout(rollout.solves.iter().map(|solve| solve.seconds).sum(), now);
         workshop.watch.done(1.0);

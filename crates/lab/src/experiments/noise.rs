@@ -2,7 +2,9 @@
 
 use control::Config;
 
-use super::{Found, mean_loss, set};
+use super::over_seeds::{SEEDS, by_item, carried, median_loss, told};
+use super::{Found, set};
+use crate::intervals::Estimate;
 use crate::numbers::number;
 use crate::results::{Chart, Curve, Table};
 use crate::workshop::{LabError, Point, Workshop, noise};
@@ -16,8 +18,8 @@ const SENSORS: [Level; 4] = [(0.0, 0.0), (0.0, 0.01), (0.0, 0.05), (0.0, 0.25)];
 const AGENTS: [usize; 5] = [20, 40, 60, 80, 100];
 
 /// A policy trained with noise.
-pub(super) fn trained_with(workshop: &Workshop<'_>, level: Level) -> Result<Config, LabError> {
-    workshop.ablation(&noise(level.0, level.1))
+pub(super) fn trained_with(workshop: &Workshop<'_>, level: Level, seed: u64) -> Result<Config, LabError> {
+    workshop.ablation(&[noise(level.0, level.1), vec![set("train.seed", seed)]].concat())
 }
 
 pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
@@ -26,20 +28,29 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     let levels = workshop.size.pick(4, 2);
     let agents = workshop.size.pick(AGENTS.to_vec(), vec![20]);
     let cases = workshop.size.pick(100, 2);
+    let seeds: Vec<u64> = workshop.seeds(SEEDS).collect();
     let mut points = Vec::new();
     for (_, group) in groups {
         for trained in &group[..levels] {
-            let config = trained_with(workshop, *trained)?;
-            for tested in &group[..levels] {
-                for agents in &agents {
-                    let sets = [noise(tested.0, tested.1), vec![set("agents", agents)]].concat();
-                    points.push(Point::new(&config, cases).with(&sets)?);
+            for seed in &seeds {
+                let config = trained_with(workshop, *trained, *seed)?;
+                for tested in &group[..levels] {
+                    for agents in &agents {
+                        let sets = [noise(tested.0, tested.1), vec![set("agents", agents)]].concat();
+                        points.push(Point::new(&config, cases).with(&sets)?);
+                    }
                 }
             }
         }
     }
     let measured = workshop.measure("noise", &points)?;
-    let mut measured = measured.iter().map(|m| mean_loss("fkpp1d", m));
+    // [trained][tested][agents]
+    let of_training = levels * agents.len();
+    let mut losses_of = measured.chunks(seeds.len() * of_training).map(|measured| {
+        let losses: Vec<Estimate> =
+            by_item(measured, of_training).iter().map(|seeds| median_loss("fkpp1d", seeds)).collect();
+        losses.chunks(agents.len()).map(<[Estimate]>::to_vec).collect::<Vec<_>>()
+    });
 
     let mut tables = Vec::new();
     let mut findings = Vec::new();
@@ -59,32 +70,43 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
             "loss at the last step",
         )
         .log_y();
-        let mut at_twenty: Vec<Vec<f64>> = Vec::new();
+        let mut at_twenty: Vec<Vec<Estimate>> = Vec::new();
         for trained in &group[..levels] {
-            // [tested][agents]
-            let losses: Vec<Vec<f64>> =
-                (0..levels).map(|_| measured.by_ref().take(agents.len()).collect()).collect();
+            let losses = losses_of.next().expect("every training is measured");
             for (m, agents) in agents.iter().enumerate() {
                 let row = losses.iter().map(|of_level| of_level[m].into());
                 table.row([shown(trained).into(), (*agents).into()].into_iter().chain(row));
             }
-            let row: Vec<f64> = losses.iter().map(|of_level| of_level[0]).collect();
+            let row: Vec<Estimate> = losses.iter().map(|of_level| of_level[0]).collect();
             let x: Vec<f64> = (0..levels).map(|level| level as f64).collect();
-            chart = chart.curve(Curve::new(&format!("trained with {}", shown(trained)), &x, &row));
+            let column = |of: fn(&Estimate) -> f64| row.iter().map(of).collect::<Vec<f64>>();
+            let curve =
+                Curve::new(&format!("trained with {}", shown(trained)), &x, &column(|loss| loss.value));
+            chart = chart.curve(curve.band(column(|loss| loss.low), column(|loss| loss.high)));
             at_twenty.push(row);
         }
         let (clean, noisy) = (&at_twenty[0], &at_twenty[1]);
+        let change = |before: Estimate, after: Estimate| {
+            let apart = after.low > before.high || after.high < before.low;
+            let doubt = if apart { "" } else { " (intervals overlap)" };
+            format!("from {} to {}{doubt}", number(before.value), number(after.value))
+        };
         findings.push(format!(
-            "{name}, 20 agents: training with the least noise changes the loss without noise from {} to {}, with that noise from {} to {}.",
-            number(clean[0]), number(noisy[0]), number(clean[1]), number(noisy[1])
+            "{name}, 20 agents: training with the least noise changes the loss without noise {}, with that \
+             noise {}.",
+            change(clean[0], noisy[0]),
+            change(clean[1], noisy[1])
         ));
         tables.push(table);
         charts.push(chart);
     }
     Ok(Found {
-        protocol: "fkpp1d trained (one seed per row, 300 updates) and tested with every level of noise; 100 held-out cases per entry, the same noise for every policy."
-            .to_string(),
-        findings,
+        protocol: format!(
+            "fkpp1d trained (300 updates) and tested with every level of noise; 100 cases of the test pool \
+             per entry, the same noise for every policy; {}.",
+            told(seeds.len())
+        ),
+        findings: carried(seeds.len(), findings),
         tables,
         charts,
     })

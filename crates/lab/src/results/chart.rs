@@ -32,13 +32,16 @@ pub struct Curve {
     pub x: Vec<f64>,
     /// What.
     pub y: Vec<Option<f64>>,
-    /// Lower and upper edge of a band around it, if it has one.
+    /// Lower and upper edge of a band around it, if it has one; gaps are as in the curve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub band: Option<(Vec<f64>, Vec<f64>)>,
+    pub band: Option<(Edge, Edge)>,
     /// Dashed: what somebody else published.
     #[serde(default)]
     pub published: bool,
 }
+
+/// One edge of a band. JSON has no NaN: what is not finite has to be nothing, or the file could not be read again.
+pub type Edge = Vec<Option<f64>>;
 
 impl Chart {
     /// A chart without curves.
@@ -80,17 +83,21 @@ impl Chart {
 impl Curve {
     /// Through points.
     pub fn new(label: &str, x: &[f64], y: &[f64]) -> Curve {
-        let y = y.iter().map(|&y| Some(y).filter(|y| y.is_finite())).collect();
-        Curve { label: label.to_string(), x: x.to_vec(), y, band: None, published: false }
+        Curve { label: label.to_string(), x: x.to_vec(), y: finite(y), band: None, published: false }
     }
 
     /// With a band around it.
     pub fn band(self, low: Vec<f64>, high: Vec<f64>) -> Curve {
-        Curve { band: Some((low, high)), ..self }
+        Curve { band: Some((finite(&low), finite(&high))), ..self }
     }
 
     /// As somebody else published it.
     pub fn published(self) -> Curve {
         Curve { published: true, ..self }
     }
+}
+
+/// Values, with gaps where they are not finite.
+fn finite(values: &[f64]) -> Vec<Option<f64>> {
+    values.iter().map(|&value| Some(value).filter(|value| value.is_finite())).collect()
 }

@@ -48,11 +48,13 @@ impl Curve {
     }
 
     fn series(&self, colour: Colour) -> Series {
-        let y: Vec<f64> = self.y.iter().map(|y| y.unwrap_or(f64::NAN)).collect();
-        let series = Series::new(&self.label, &self.x, &y).colour(colour).dots();
+        let drawn = |values: &[Option<f64>]| -> Vec<f64> {
+            values.iter().map(|value| value.unwrap_or(f64::NAN)).collect()
+        };
+        let series = Series::new(&self.label, &self.x, &drawn(&self.y)).colour(colour).dots();
         let series = if self.published { series.dashed() } else { series };
         match &self.band {
-            Some((low, high)) => series.band(low, high),
+            Some((low, high)) => series.band(&drawn(low), &drawn(high)),
             None => series,
         }
     }

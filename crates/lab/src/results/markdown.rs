@@ -5,7 +5,7 @@ use crate::numbers::duration;
 
 /// The results as Markdown under a heading of the given depth; `folder` leads from the text to the figures.
 pub fn markdown(results: &Results, heading: &str, folder: &str) -> String {
-    let Results { name, title, command, protocol, findings, tables, charts, cost } = results;
+    let Results { name, title, command, protocol, findings, tables, charts, cost, provenance } = results;
     let findings: String = findings.iter().map(|finding| format!("- {finding}\n")).collect();
     let charts: String = charts
         .iter()
@@ -29,6 +29,12 @@ pub fn markdown(results: &Results, heading: &str, folder: &str) -> String {
             cost.threads,
             duration(cost.measuring_seconds)
         ),
+        match provenance {
+            Some(provenance) => provenance.told() + "\n",
+            None => {
+                "Made before versions were recorded: no record of the code and the policies.\n".to_string()
+            }
+        },
     ];
     let filled: Vec<String> = parts.into_iter().filter(|part| !part.trim().is_empty()).collect();
     filled.join("\n")

@@ -1,17 +1,20 @@
 //! What an experiment found: tables, charts and findings, as one file that everything else is made from.
 //!
-//! `NAME.json` is the truth. Markdown, CSV and figures are drawn from it (`markdown`, `draw`), so that a page of results can be
-//! made again from committed files without measuring anything. A results file holds no date and no path.
+//! `NAME.json` is the truth. Markdown, CSV and figures are drawn from it (`markdown`, `draw`), so that a page
+//! of results can be made again from committed files without measuring anything. A results file holds no date
+//! and no path.
 
 mod chart;
 mod draw;
 mod markdown;
 mod page;
+mod provenance;
 mod table;
 
 pub use chart::{Chart, Curve};
 pub use markdown::markdown;
 pub use page::page;
+pub use provenance::{Provenance, SOURCE, State, version};
 pub use table::{Cell, Table};
 
 use std::fs;
@@ -42,6 +45,9 @@ pub struct Results {
     pub charts: Vec<Chart>,
     /// What it cost.
     pub cost: Cost,
+    /// What made it; `None` in files from before this was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
 }
 
 /// What an experiment cost, as if nothing it needs had been there.
@@ -74,6 +80,17 @@ pub enum ResultsError {
         /// What is wrong with it.
         error: serde_json::Error,
     },
+    /// An earlier file has another form, so that nothing of it can be kept.
+    #[error(
+        "{name}.json was made by other code and its table {table:?} has other columns: move it away, or \
+         measure all tasks (what was measured now is kept in the folder of runs)"
+    )]
+    OtherForm {
+        /// The experiment.
+        name: String,
+        /// The table.
+        table: String,
+    },
 }
 
 impl Results {
@@ -101,29 +118,49 @@ impl Results {
         serde_json::from_str(&text).map_err(|error| ResultsError::Damaged { path: path.to_path_buf(), error })
     }
 
-    /// Puts back what an earlier run of the whole experiment found about other tasks than those measured now, in its order. Rows, curves
-    /// and findings say first which task they are about. What the experiment costs is what the whole of it did.
-    pub fn beside(mut self, earlier: Results, measured: &[String]) -> Results {
+    /// Puts back what an earlier run of the whole experiment found about other tasks than those measured now,
+    /// in its order. Rows, curves and findings say first which task they are about; a chart may be about one
+    /// task alone. What the experiment costs is what the whole of it did.
+    pub fn beside(mut self, earlier: Results, measured: &[String]) -> Result<Results, ResultsError> {
         let of_row = |row: &Vec<Cell>| row[0].shown();
-        let of_finding = |finding: &String| finding.split(' ').next().unwrap_or_default().to_string();
-        let of_curve = |curve: &Curve| curve.label.split(',').next().unwrap_or_default().to_string();
+        let first_word = |text: &str| text.split([' ', ':', ',']).next().unwrap_or_default().to_string();
+        let of_chart =
+            |chart: &Chart| chart.curves.first().map_or_else(String::new, |c| first_word(&c.label));
         let order: Vec<String> =
             earlier.tables.iter().flat_map(|table| table.rows.iter().map(of_row)).collect();
         let place = |task: String| order.iter().position(|known| *known == task).unwrap_or(order.len());
         let other = |task: String| !measured.contains(&task);
 
-        self.findings.extend(earlier.findings.into_iter().filter(|finding| other(of_finding(finding))));
-        self.findings.sort_by_key(|finding| place(of_finding(finding)));
-        for (table, earlier) in self.tables.iter_mut().zip(earlier.tables) {
-            table.rows.extend(earlier.rows.into_iter().filter(|row| other(of_row(row))));
+        for table in &mut self.tables {
+            let before = earlier.tables.iter().find(|before| before.name == table.name);
+            let Some(before) = before.filter(|before| before.columns == table.columns) else {
+                return Err(ResultsError::OtherForm { name: self.name, table: table.name.clone() });
+            };
+            table.rows.extend(before.rows.iter().filter(|row| other(of_row(row))).cloned());
             table.rows.sort_by_key(|row| place(of_row(row)));
         }
-        for (chart, earlier) in self.charts.iter_mut().zip(earlier.charts) {
-            chart.curves.extend(earlier.curves.into_iter().filter(|curve| other(of_curve(curve))));
-            chart.curves.sort_by_key(|curve| place(of_curve(curve)));
+        self.findings.extend(earlier.findings.into_iter().filter(|finding| other(first_word(finding))));
+        self.findings.sort_by_key(|finding| place(first_word(finding)));
+        for before in earlier.charts {
+            let kept = before.curves.iter().filter(|curve| other(first_word(&curve.label))).cloned();
+            match self.charts.iter_mut().find(|chart| chart.name == before.name) {
+                Some(chart) => {
+                    chart.curves.extend(kept);
+                    chart.curves.sort_by_key(|curve| place(first_word(&curve.label)));
+                }
+                None if other(of_chart(&before)) => self.charts.push(before),
+                None => {}
+            }
         }
+        self.charts.sort_by_key(|chart| place(of_chart(chart)));
         self.cost = earlier.cost;
-        self
+        self.provenance = self.provenance.map(|now| now.beside(earlier.provenance));
+        Ok(self)
+    }
+
+    /// Whether this code made it.
+    pub fn state(&self) -> State {
+        self.provenance.as_ref().map_or(State::Unrecorded, Provenance::state)
     }
 
     /// File name, without its ending, of a table or chart.
@@ -140,11 +177,10 @@ mod tests {
         let mut table = Table::new("curve", "Loss against M.", &["M", "loss", "published"]);
         table.row([16.into(), 6.75e-5.into(), "1.5e-4".into()]);
         table.row([64.into(), Cell::from(None), "".into()]);
-        let chart = Chart::new("curve", "Loss", "M", "loss").log_x().log_y().curve(Curve::new(
-            "heat2d",
-            &[16.0, 64.0],
-            &[6.75e-5, f64::NAN],
-        ));
+        // a swarm that left the finite numbers has neither a loss nor an interval
+        let curve = Curve::new("heat2d", &[16.0, 64.0], &[6.75e-5, f64::NAN])
+            .band(vec![5e-5, f64::NAN], vec![8e-5, f64::NAN]);
+        let chart = Chart::new("curve", "Loss", "M", "loss").log_x().log_y().curve(curve);
         Results {
             name: "cardinality".into(),
             title: "Other numbers of agents".into(),
@@ -154,6 +190,7 @@ mod tests {
             tables: vec![table],
             charts: vec![chart],
             cost: Cost { trainings: 1, training_seconds: 61.0, measuring_seconds: 2.0, threads: 2 },
+            provenance: None,
         }
     }
 
@@ -163,14 +200,24 @@ mod tests {
             let mut table = Table::new("curve", "Loss.", &["task", "loss"]);
             tasks.iter().for_each(|(task, loss)| table.row([(*task).into(), (*loss).into()]));
             let curve = |(task, loss): &(&str, f64)| Curve::new(&format!("{task}, gentle"), &[1.0], &[*loss]);
-            let mut chart = Chart::new("curve", "Loss", "M", "loss");
-            chart.curves = tasks.iter().map(curve).collect();
-            let findings = tasks.iter().map(|(task, loss)| format!("{task} (preset): {loss}")).collect();
-            Results { findings, tables: vec![table], charts: vec![chart], ..results() }
+            let mut all = Chart::new("curve", "Loss", "M", "loss");
+            all.curves = tasks.iter().map(curve).collect();
+            let own = |of: &(&str, f64)| Chart::new(of.0, of.0, "M", "loss").curve(curve(of));
+            let charts = std::iter::once(all).chain(tasks.iter().map(own)).collect();
+            let findings = tasks.iter().map(|(task, loss)| format!("{task}: {loss}")).collect();
+            Results { findings, tables: vec![table], charts, ..results() }
         };
-        let earlier = of(&[("fkpp1d", 1.0), ("heat1d", 2.0), ("heat1d", 3.0), ("heat2d", 4.0)]);
-        let merged = of(&[("heat1d", 5.0)]).beside(earlier, &["heat1d".to_string()]);
+        let earlier = of(&[("fkpp1d", 1.0), ("heat1d", 2.0), ("heat2d", 4.0)]);
+        let merged = of(&[("heat1d", 5.0)]).beside(earlier, &["heat1d".to_string()]).unwrap();
         assert_eq!(merged, of(&[("fkpp1d", 1.0), ("heat1d", 5.0), ("heat2d", 4.0)]));
+    }
+
+    #[test]
+    fn an_earlier_file_of_another_form_is_refused() {
+        let mut earlier = results();
+        earlier.tables[0].columns[1] = "error".into();
+        let message = results().beside(earlier, &[]).unwrap_err().to_string();
+        assert!(message.contains("cardinality.json was made by other code"), "{message}");
     }
 
     #[test]
@@ -178,6 +225,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         results().write(folder.path()).unwrap();
         let read = Results::read(&folder.path().join("cardinality.json")).unwrap();
+        assert_eq!(read, results());
         assert_eq!(markdown(&read, "#", ""), markdown(&results(), "#", ""));
         for file in
             ["cardinality.md", "cardinality-curve.csv", "cardinality-curve.svg", "cardinality-curve.png"]

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::intervals::Estimate;
 use crate::numbers::number;
 
 /// Rows of numbers and words under named columns.
@@ -23,6 +24,8 @@ pub struct Table {
 pub enum Cell {
     /// Measured to all its digits; shown with three.
     Number(f64),
+    /// The same with the ends of its 95 % interval.
+    Interval([f64; 3]),
     /// A word, or a number as somebody printed it.
     Text(String),
     /// Not measured, or not finite.
@@ -59,11 +62,20 @@ impl Table {
         line(self.columns.clone()) + &line(rule.collect()) + &rows.collect::<String>()
     }
 
-    /// As CSV, with all digits.
+    /// As CSV, with all digits. A column with intervals becomes three.
     pub fn csv(&self) -> String {
         let line = |cells: Vec<String>| cells.join(",") + "\n";
-        let rows = self.rows.iter().map(|row| line(row.iter().map(Cell::exact).collect()));
-        line(self.columns.iter().map(|column| quoted(column)).collect()) + &rows.collect::<String>()
+        let spread: Vec<bool> = (0..self.columns.len())
+            .map(|c| self.rows.iter().any(|row| matches!(row[c], Cell::Interval(_))))
+            .collect();
+        let heading = self.columns.iter().zip(&spread).flat_map(|(name, spread)| {
+            let ends = [format!("{name} from"), format!("{name} to")];
+            std::iter::once(name.clone()).chain(ends.into_iter().filter(|_| *spread))
+        });
+        let rows = self.rows.iter().map(|row| {
+            line(row.iter().zip(&spread).flat_map(|(cell, spread)| cell.columns(*spread)).collect())
+        });
+        line(heading.map(|name| quoted(&name)).collect()) + &rows.collect::<String>()
     }
 
     /// Rows as people read them, the heading first.
@@ -78,6 +90,9 @@ impl Cell {
         match self {
             Cell::Number(value) if value.fract() == 0.0 && value.abs() < 1e7 => format!("{value}"),
             Cell::Number(value) => number(*value),
+            Cell::Interval([value, low, high]) => {
+                format!("{} [{}, {}]", number(*value), number(*low), number(*high))
+            }
             Cell::Text(text) => text.clone(),
             Cell::Nothing => "-".to_string(),
         }
@@ -87,9 +102,19 @@ impl Cell {
         match self {
             Cell::Number(value) if (1e-3..1e7).contains(&value.abs()) || *value == 0.0 => value.to_string(),
             Cell::Number(value) => format!("{value:e}"),
+            Cell::Interval([value, ..]) => Cell::Number(*value).exact(),
             Cell::Text(text) => quoted(text),
             Cell::Nothing => String::new(),
         }
+    }
+
+    /// Itself as a column of CSV and, if the column has intervals, its ends as two more.
+    fn columns(&self, spread: bool) -> Vec<String> {
+        let ends = match self {
+            Cell::Interval([_, low, high]) => [low, high].map(|&end| Cell::Number(end).exact()),
+            _ => [const { String::new() }; 2],
+        };
+        std::iter::once(self.exact()).chain(ends.into_iter().filter(|_| spread)).collect()
     }
 }
 
@@ -104,6 +129,17 @@ fn quoted(text: &str) -> String {
 impl From<f64> for Cell {
     fn from(value: f64) -> Cell {
         if value.is_finite() { Cell::Number(value) } else { Cell::Nothing }
+    }
+}
+
+impl From<Estimate> for Cell {
+    fn from(Estimate { value, low, high }: Estimate) -> Cell {
+        // ends that are the number itself would say that it is exact
+        if value.is_finite() && low.is_finite() && high.is_finite() && low < high {
+            Cell::Interval([value, low, high])
+        } else {
+            value.into()
+        }
     }
 }
 
@@ -141,6 +177,17 @@ mod tests {
         table.row(["a, b".into(), 64.into(), 1.23456e-5.into()]);
         assert_eq!(table.markdown(), "| task | M | loss |\n| --- | ---: | ---: |\n| a, b | 64 | 1.23e-5 |\n");
         assert_eq!(table.csv(), "task,M,loss\n\"a, b\",64,1.23456e-5\n");
+    }
+
+    #[test]
+    fn an_interval_is_shown_behind_its_number_and_has_columns_of_its_own() {
+        let mut table = Table::new("t", "", &["loss", "M"]);
+        table.row([Estimate { value: 0.5, low: 0.25, high: 0.75 }.into(), 8.into()]);
+        table.row([Estimate::exact(0.125).into(), 9.into()]);
+        assert!(table.markdown().ends_with("| 0.500 [0.250, 0.750] | 8 |\n| 0.125 | 9 |\n"));
+        assert_eq!(table.csv(), "loss,loss from,loss to,M\n0.5,0.25,0.75,8\n0.125,,,9\n");
+        let json = serde_json::to_string(&table.rows).unwrap();
+        assert_eq!(serde_json::from_str::<Vec<Vec<Cell>>>(&json).unwrap(), table.rows);
     }
 
     #[test]

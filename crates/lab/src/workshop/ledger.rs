@@ -1,10 +1,10 @@
 //! What an experiment costs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use super::Workshop;
-use crate::results::Cost;
+use super::{Workshop, fingerprint};
+use crate::results::{Cost, Provenance, version};
 
 /// What was spent since it was opened.
 #[derive(Default)]
@@ -16,6 +16,10 @@ pub(super) struct Ledger {
     rollouts: f64,
     rollouts_now: f64,
     trainings_now: f64,
+    /// Hashes of the policies that were used, by name.
+    policies: BTreeMap<String, String>,
+    /// Hashes of the settings of all that was trained and measured.
+    settings: BTreeSet<String>,
 }
 
 impl Workshop<'_> {
@@ -40,6 +44,28 @@ impl Workshop<'_> {
         ledger.rollouts += seconds;
         if now {
             ledger.rollouts_now += seconds;
+        }
+    }
+
+    /// A policy was used.
+    pub(super) fn book_policy(&self, name: &str, hash: String) {
+        self.ledger.borrow_mut().policies.insert(name.to_string(), hash);
+    }
+
+    /// Something was trained or measured with these settings.
+    pub(crate) fn book_settings(&self, settings: &str) {
+        self.ledger.borrow_mut().settings.insert(fingerprint(settings));
+    }
+
+    /// What made the results since it was opened.
+    pub(crate) fn provenance(&self) -> Provenance {
+        let ledger = self.ledger.borrow();
+        let settings: Vec<&str> = ledger.settings.iter().map(String::as_str).collect();
+        Provenance {
+            version: version(),
+            earlier: BTreeSet::new(),
+            settings: fingerprint(&settings.join(" ")),
+            policies: ledger.policies.clone(),
         }
     }
 

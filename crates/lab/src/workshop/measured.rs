@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use adjoint::Threads;
 use control::{Cases, Pool, Trajectories};
-use learn::evaluate::{Effort, Metric, controlled, uncontrolled};
-use learn::files::write_atomically;
+use learn::evaluate::{Effort, Metric, Rollouts, Violations, controlled, evaluate, uncontrolled};
+use learn::files::{fnv1a, write_atomically};
 use learn::policy_file::PolicyFile;
 use learn::pool::{cache_folder, cached};
 use serde::de::DeserializeOwned;
@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::point::Sample;
 use super::{LabError, Point, Trained, Workshop, fingerprint, work};
+use crate::results::SOURCE;
 
 /// Seed of held-out cases: the same for every policy, so that policies are compared on the same cases.
 pub const CASES_SEED: u64 = 0;
@@ -29,8 +30,14 @@ pub struct Measured {
     pub metric: Option<Metric>,
     /// The same without control, where that was asked for.
     pub uncontrolled: Option<Metric>,
+    /// The numbers behind the means, for intervals.
+    pub per_case: PerCase,
+    /// The same without control, where that was asked for.
+    pub uncontrolled_per_case: PerCase,
     /// What the agents spent.
     pub effort: Option<Effort>,
+    /// How often agents were inside obstacles: where there are any, of points beside no control.
+    pub violations: Option<Violations>,
     /// Sum over agents of `u²`, mean over the last 70 % of the horizon and the cases.
     pub settled_effort: Option<f64>,
     /// Mean over cases of the error after every control step.
@@ -39,6 +46,19 @@ pub struct Measured {
     pub seconds: f64,
     /// Seconds of the policy's training; `None` for a shipped one.
     pub training_seconds: Option<f64>,
+}
+
+/// A number per case; none of a rollout that left the finite numbers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PerCase {
+    /// Error at the last control step.
+    pub last: Vec<f64>,
+    /// Error after half of the control steps, of 2D tasks.
+    pub half: Vec<f64>,
+    /// Mean error over all control steps.
+    pub time_mean: Vec<f64>,
+    /// Mean of `u²` over agents and control steps; none without intensities.
+    pub u2: Vec<f64>,
 }
 
 impl Workshop<'_> {
@@ -72,6 +92,8 @@ impl Workshop<'_> {
         points: &[Point],
     ) -> Result<Vec<Measured>, LabError> {
         self.watch.begin(what, points.iter().map(Point::work).sum());
+        let params: Vec<u8> = trained.policy.params.iter().flat_map(|p| p.to_le_bytes()).collect();
+        self.book_policy(&trained.policy.config.task, format!("{:016x} (parameters)", fnv1a(&params)));
         let one = |point: &Point| {
             self.watch.now(&point.told());
             let measured = self.measure_one(point, trained)?;
@@ -82,14 +104,15 @@ impl Workshop<'_> {
     }
 
     fn measure_one(&self, point: &Point, trained: &Trained) -> Result<Measured, LabError> {
+        self.book_settings(&point.settings());
         let key = point.key(&trained.policy);
         let (measured, now) = self.kept(&key, || self.roll_out(point, &trained.policy))?;
         self.book_rollout(measured.seconds, now);
         Ok(Measured { training_seconds: trained.seconds, ..measured })
     }
 
-    /// What `make` gives, from the folder of measurements if it was made before under this key, which says all that decides it. Also
-    /// whether it was made now.
+    /// What `make` gives, from the folder of measurements if it was made before under this key, which says
+    /// all that decides it but the code. Also whether it was made now.
     pub(crate) fn kept<X: Serialize + DeserializeOwned>(
         &self,
         key: &str,
@@ -97,7 +120,8 @@ impl Workshop<'_> {
     ) -> Result<(X, bool), LabError> {
         self.check()?;
         let folder = self.folder.join("measured");
-        let path = folder.join(format!("{}.json", fingerprint(key)));
+        // other code may measure other numbers
+        let path = folder.join(format!("{}.json", fingerprint(&format!("{SOURCE} {key}"))));
         if let Some(before) = fs::read_to_string(&path).ok().and_then(|text| serde_json::from_str(&text).ok())
         {
             return Ok((before, false));
@@ -116,20 +140,32 @@ impl Workshop<'_> {
         let with = controlled(config, &policy.params, &cases, self.threads).ok();
         let without = point.uncontrolled.then(|| uncontrolled(config, &cases, self.threads).ok()).flatten();
         let metric = |of: &Trajectories<f32>| Metric::of(config, &cases, of);
-        Measured {
+        let plane = config.equation().dims() == 2;
+        let per_case = |of: &Option<Trajectories<f32>>| {
+            of.as_ref().map_or_else(PerCase::default, |of| PerCase::of(of, plane))
+        };
+        let mut measured = Measured {
             cases: cases.count,
             metric: with.as_ref().map(metric),
             uncontrolled: without.as_ref().map(metric),
+            per_case: per_case(&with),
+            uncontrolled_per_case: per_case(&without),
             effort: with.as_ref().map(|with| Effort::of(config, with)),
+            violations: None,
             settled_effort: with.as_ref().and_then(settled_effort),
             course: with.as_ref().map_or_else(Vec::new, course),
             seconds: start.elapsed().as_secs_f64(),
             training_seconds: None,
+        };
+        if let (Some(controlled), Some(uncontrolled), Some(_)) = (with, without, &config.obstacles) {
+            let rollouts = Rollouts { controlled, uncontrolled, seconds: measured.seconds };
+            measured.violations = evaluate(config, &cases, &rollouts).violations;
         }
+        measured
     }
 
-    /// The cases of a point: on the domain it was trained on those of the training's config, whatever has changed since, and
-    /// refined where the grid is.
+    /// The cases of a point: on the domain it was trained on those of the training's config, whatever has
+    /// changed since, and refined where the grid is.
     pub(crate) fn cases(&self, point: &Point) -> Cases {
         let (trained, config) = (&point.trained, &point.circumstances);
         let same_domain = trained.grid.length == config.grid.length;
@@ -161,12 +197,36 @@ impl Point {
         format!("measuring {} {}", self.trained.task, changed.join(" "))
     }
 
+    /// All settings that decide what is measured.
+    fn settings(&self) -> String {
+        let Point { trained, circumstances, cases, uncontrolled } = self;
+        let configs = [trained, circumstances].map(|config| config.regardless_of_speed().to_toml()).concat();
+        format!("{configs} {cases:?} {uncontrolled}")
+    }
+
     /// All that decides what is measured.
     fn key(&self, policy: &PolicyFile) -> String {
         let params: Vec<String> = policy.params.iter().map(|p| format!("{:x}", p.to_bits())).collect();
-        let Point { trained, circumstances, cases, uncontrolled } = self;
-        let configs = [trained, circumstances].map(|config| config.regardless_of_speed().to_toml()).concat();
-        format!("{configs} {cases:?} {uncontrolled} {}", params.join(" "))
+        format!("{} {}", self.settings(), params.join(" "))
+    }
+}
+
+impl PerCase {
+    fn of(trajectories: &Trajectories<f32>, plane: bool) -> PerCase {
+        let errors: Vec<Vec<f64>> = (0..trajectories.samples).map(|case| trajectories.error(case)).collect();
+        let each = |of: &dyn Fn(&[f64]) -> f64| errors.iter().map(|error| of(error)).collect::<Vec<f64>>();
+        let u2 = |u: &[f32]| {
+            let of_case = u.chunks_exact(u.len() / trajectories.samples);
+            let squares =
+                of_case.map(|u| u.iter().map(|&u| f64::from(u).powi(2)).sum::<f64>() / u.len() as f64);
+            squares.collect()
+        };
+        PerCase {
+            last: each(&|e| e[e.len() - 1]),
+            half: if plane { each(&|e| e[(e.len() / 2).max(1) - 1]) } else { Vec::new() },
+            time_mean: each(&|e| e.iter().sum::<f64>() / e.len() as f64),
+            u2: trajectories.record("u").filter(|u| !u.is_empty()).map_or_else(Vec::new, u2),
+        }
     }
 }
 
@@ -188,7 +248,8 @@ fn settled_effort(trajectories: &Trajectories<f32>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    /// Measurements are kept as JSON; a parser that may miss the last bit would make cached results differ from fresh ones.
+    /// Measurements are kept as JSON; a parser that may miss the last bit would make cached results differ
+    /// from fresh ones.
     #[test]
     fn numbers_come_back_bit_by_bit() {
         let mut bits = 0x3f88_f02b_7a3d_1e5b_u64;

@@ -1,8 +1,9 @@
 //! Where experiments are done: policies are trained, points are measured, and nothing is done twice.
 //!
-//! An experiment says which [`Point`]s it needs. The workshop finds every policy among the shipped ones or among those it trained
-//! before, else trains it; it measures every point it has not measured before. Both are kept in a folder, so that an experiment that
-//! was interrupted goes on where it was, and experiments share what they have in common.
+//! An experiment says which [`Point`]s it needs. The workshop finds every policy among the shipped ones or
+//! among those it trained before, else trains it; it measures every point it has not measured before. Both
+//! are kept in a folder, so that an experiment that was interrupted goes on where it was, and experiments
+//! share what they have in common.
 
 mod cost;
 mod ledger;
@@ -11,7 +12,7 @@ mod point;
 mod policies;
 
 pub use cost::work;
-pub use measured::Measured;
+pub use measured::{Measured, PerCase};
 pub use point::{Point, Sample, failure, noise, refined};
 pub(crate) use policies::Outcome;
 pub use policies::Trained;

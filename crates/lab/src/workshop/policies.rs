@@ -1,16 +1,19 @@
 //! The policy of a config: shipped, trained before, or trained now.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use adjoint::Threads;
 use control::{Config, Pool};
+use learn::files::{FileError, fnv1a};
 use learn::policy_file::PolicyFile;
 use learn::pool::{cache_folder, cached};
 use learn::run::{Ended, METRICS, POLICY, Run, RunError};
 
 use super::cost::training_work;
 use super::{LabError, Workshop, fingerprint};
+use crate::results::SOURCE;
 use crate::training_log::TrainingLog;
 
 /// A policy and what its training took.
@@ -34,7 +37,9 @@ pub(crate) enum Outcome {
 impl Workshop<'_> {
     /// The policy that training with this config gives.
     pub fn policy(&self, config: &Config) -> Result<Trained, LabError> {
+        self.book_settings(&config.regardless_of_speed().to_toml());
         if let Some(policy) = self.shipped(config) {
+            self.book_policy(&format!("{} (shipped)", config.task), file_hash(&self.shipped_path(config))?);
             return Ok(Trained { policy, seconds: None });
         }
         let name = run_name(config);
@@ -47,10 +52,12 @@ impl Workshop<'_> {
         let policy = PolicyFile::read(&folder.join(POLICY))?;
         let seconds = TrainingLog::read(&folder.join(METRICS)).map_or(0.0, |log| log.total_seconds());
         self.book_training(&name, seconds);
+        self.book_policy(&name, file_hash(&folder.join(POLICY))?);
         Ok(Trained { policy, seconds: Some(seconds) })
     }
 
-    /// Trains a config unless it was before, and tells how that went. A training that diverged is a result too.
+    /// Trains a config unless it was before, and tells how that went. A training that diverged is a result
+    /// too.
     pub(crate) fn outcome(&self, config: &Config) -> Result<Outcome, LabError> {
         match self.policy(config) {
             Ok(_) => {
@@ -69,10 +76,13 @@ impl Workshop<'_> {
 
     /// The shipped policy of the task, if it is what this config gives.
     fn shipped(&self, config: &Config) -> Option<PolicyFile> {
-        let path = self.shipped.join(format!("{}.safetensors", config.task));
-        PolicyFile::read(&path)
+        PolicyFile::read(&self.shipped_path(config))
             .ok()
             .filter(|policy| policy.config.regardless_of_speed() == config.regardless_of_speed())
+    }
+
+    fn shipped_path(&self, config: &Config) -> PathBuf {
+        self.shipped.join(format!("{}.safetensors", config.task))
     }
 
     fn train(&self, config: &Config, folder: &Path) -> Result<(), LabError> {
@@ -104,13 +114,33 @@ impl Workshop<'_> {
     }
 }
 
-/// Name of a training's folder: what gives the same policy always has the same one.
+/// Name of a training's folder: what gives the same policy always has the same one, what other code trained
+/// never.
 fn run_name(config: &Config) -> String {
+    run_name_of(SOURCE, config)
+}
+
+fn run_name_of(source: &str, config: &Config) -> String {
     let method = config.method.as_ref().map_or(String::new(), |_| format!("{}-", config.method_name()));
-    format!(
-        "{}-{method}{}-{}",
-        config.task,
-        config.train.seed,
-        fingerprint(&config.regardless_of_speed().to_toml())
-    )
+    let all = format!("{source} {}", config.regardless_of_speed().to_toml());
+    format!("{}-{method}{}-{}", config.task, config.train.seed, fingerprint(&all))
+}
+
+/// Hash of a file's contents.
+fn file_hash(path: &Path) -> Result<String, LabError> {
+    let bytes = fs::read(path).map_err(|error| FileError::io("read", path, error))?;
+    Ok(format!("{:016x}", fnv1a(&bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_training_is_found_again_by_the_same_code_only() {
+        let config = Config::preset("heat1d").unwrap();
+        let slower = config.with_sets(&["train.memory_mb=1".to_string()]).unwrap();
+        assert_eq!(run_name(&config), run_name(&slower));
+        assert_ne!(run_name(&config), run_name_of("0123456789abcdef", &config));
+    }
 }

@@ -1,0 +1,111 @@
+//! What made a results file: code, policies, settings.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+/// Hash of the source that decides numbers: engine, equations, closed loop, training, presets.
+pub const SOURCE: &str = env!("CINOC_SOURCE");
+
+/// What made some results. Hashes are FNV-1a, 64 bits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// The code: version of the project and hash of the source that decides numbers.
+    pub version: String,
+    /// Versions that made the parts which were kept from an earlier file.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub earlier: BTreeSet<String>,
+    /// Of every setting of every training and measurement.
+    pub settings: String,
+    /// Of every policy file that was used, by name.
+    pub policies: BTreeMap<String, String>,
+}
+
+/// Whether results are of this code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// All of them.
+    Current,
+    /// Other code made at least a part of them.
+    Stale,
+    /// They were made before this was recorded.
+    Unrecorded,
+}
+
+/// This code, as results name it.
+pub fn version() -> String {
+    format!("{}+{SOURCE}", env!("CARGO_PKG_VERSION"))
+}
+
+impl Provenance {
+    /// Of this code, beside what was kept from an earlier file.
+    pub(super) fn beside(mut self, earlier: Option<Provenance>) -> Provenance {
+        let Some(earlier) = earlier else {
+            self.earlier.insert("no record".to_string());
+            return self;
+        };
+        self.earlier.extend(earlier.earlier);
+        if earlier.version != self.version {
+            self.earlier.insert(earlier.version);
+        }
+        for (name, hash) in earlier.policies {
+            self.policies.entry(name).or_insert(hash);
+        }
+        self.settings = format!("{}, {}", self.settings, earlier.settings);
+        self
+    }
+
+    pub(super) fn state(&self) -> State {
+        let current = version();
+        let same = self.version == current && self.earlier.iter().all(|earlier| *earlier == current);
+        if same { State::Current } else { State::Stale }
+    }
+
+    /// As a sentence of the page.
+    pub(super) fn told(&self) -> String {
+        let parts = match self.earlier.len() {
+            0 => String::new(),
+            _ => format!(
+                " (parts of it by {})",
+                self.earlier.iter().map(String::as_str).collect::<Vec<_>>().join(" and ")
+            ),
+        };
+        let policies = match self.policies.len() {
+            0 => "no policies".to_string(),
+            1 => "one policy".to_string(),
+            count => format!("{count} policies"),
+        };
+        format!(
+            "Made by version {}{parts}, settings {}, {policies} (hashes in the JSON file).",
+            self.version, self.settings
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(version: &str) -> Provenance {
+        Provenance { version: version.to_string(), settings: "1".to_string(), ..Provenance::default() }
+    }
+
+    #[test]
+    fn results_of_other_code_are_stale_also_in_part() {
+        assert_eq!(made(&version()).state(), State::Current);
+        assert_eq!(made("0.0.1+0").state(), State::Stale);
+        let in_part = made(&version()).beside(Some(made("0.0.1+0")));
+        assert_eq!(in_part.state(), State::Stale);
+        assert!(in_part.told().contains("(parts of it by 0.0.1+0)"), "{}", in_part.told());
+        assert_eq!(made(&version()).beside(Some(made(&version()))).state(), State::Current);
+        assert_eq!(made(&version()).beside(None).state(), State::Stale);
+        // what was stale in part stays so when another part is measured again
+        assert_eq!(made(&version()).beside(Some(in_part)).state(), State::Stale);
+    }
+
+    #[test]
+    fn the_source_has_a_hash() {
+        assert_eq!(SOURCE.len(), 16);
+        assert_ne!(SOURCE, "cbf29ce484222325", "no source was found");
+    }
+}
