@@ -67,7 +67,7 @@ fn circumstances(subject: &Subject, trained: &Config) -> Result<Config, Failure>
     let config = trained.with_sets(&sets)?;
     let network = |config: &Config| {
         let observe = &config.observe;
-        let senses = (observe.target, observe.crowd, observe.crowd_ref);
+        let senses = (observe.target, observe.crowd, observe.crowd_ref, observe.crowd_limit);
         (config.policy.clone(), config.method.clone(), observe.points, observe.patch, observe.view, senses)
     };
     if trained.centralised() && (config.agents, config.shape()) != (trained.agents, trained.shape()) {

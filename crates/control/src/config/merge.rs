@@ -74,7 +74,7 @@ pub(super) fn add_later_keys(given: &mut Table) {
     // these two are keys of some tasks only
     let preset = task_of(given).ok().and_then(|task| tasks::preset(task).ok());
     let has = |section: &str, key: &str| preset.as_ref().is_some_and(|p| p[section].get(key).is_some());
-    let target = has("observe", "target").then(|| ("observe", "target", Value::Boolean(false)));
+    let target = has("observe", "target").then_some(("observe", "target", Value::Boolean(false)));
     let starts = has("actuation", "starts");
     let starts = starts.then(|| ("actuation", "starts", Value::String("square".to_string())));
     for (section, key, value) in [
@@ -87,6 +87,7 @@ pub(super) fn add_later_keys(given: &mut Table) {
         ("policy", "share", Value::String("none".to_string())),
         ("observe", "crowd", Value::Boolean(false)),
         ("observe", "crowd_ref", one()),
+        ("observe", "crowd_limit", Value::Float(0.0)),
         ("failure", "seen", Value::Boolean(true)),
     ]
     .into_iter()

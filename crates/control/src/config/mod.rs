@@ -187,6 +187,8 @@ pub struct Observe {
     pub crowd: bool,
     /// Density of agents, in units of the actuation kernel, that counts as one.
     pub crowd_ref: f64,
+    /// Density beyond which agents see no difference, only share more; 0 for none.
+    pub crowd_limit: f64,
 }
 
 /// The policy network.

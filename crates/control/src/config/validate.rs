@@ -38,6 +38,7 @@ fn grids(config: &Config) -> Result<(), ConfigError> {
         })?;
     }
     positive("observe.crowd_ref", observe.crowd_ref)?;
+    non_negative("observe.crowd_limit", observe.crowd_limit)?;
     positive("policy.head_scale", config.policy.head_scale)?;
     let blind = config.policy.trunk_base == TrunkBase::None && !observe.crowd;
     require(!blind, "policy.trunk_base", "none", || {

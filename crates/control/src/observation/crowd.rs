@@ -11,7 +11,8 @@
 //! The share of an agent is `ref / rho`: 1 in an even swarm of density `ref`, `observe.crowd_ref`. An agent is told `1 / rho`,
 //! `1 / wide` and, per axis, `sigma (dD_sigma/dx) / rho` and `2 sigma (dD_{2 sigma}/dx) / wide`. The last are the mean of
 //! `(xi_j - xi_i)` over the neighbours, in kernel widths: 0 in the middle of an even swarm, towards the others at its rim.
-//! The numbers go to 0 in large crowds, where a policy no longer depends on them.
+//! With `observe.crowd_limit` a crowd denser than that looks like one of that density, and only shares more: the network never sees
+//! more agents than it was trained with.
 //!
 //! The density is a field, as the forcing is, on a lattice of its own with three points per kernel width, read at the agents by linear
 //! interpolation (to about 2 %): the cost grows with the number of agents, not with their pairs, and the grid of the solver does not
@@ -48,6 +49,7 @@ pub struct Crowd {
     axes: Vec<pde::Axis>,
     sigma: f64,
     reference: f64,
+    limit: f64,
     gradient: Vec<Sparse>,
 }
 
@@ -62,6 +64,7 @@ impl Crowd {
             axes,
             sigma,
             reference: config.observe.crowd_ref,
+            limit: config.observe.crowd_limit,
         }
     }
 
@@ -71,7 +74,11 @@ impl Crowd {
         let alive = alive.unwrap_or_else(|| xi.tracer().constant(1, agents, vec![1.0; agents]));
         let alive = alive.broadcast(Shape::per_sample(1, agents));
         let [near, wide] = [self.sigma, 2.0 * self.sigma].map(|width| self.read(xi, alive, width));
-        let features = near.density.recip().stack(wide.density.recip());
+        let volume = f64::from(1u32 << self.axes.len());
+        let told = |density: Var<'t>, limit: f64| {
+            if self.limit > 0.0 { density.clamp(FLOOR, limit).recip() } else { density.recip() }
+        };
+        let features = told(near.density, self.limit).stack(told(wide.density, volume * self.limit));
         let features = features.stack(near.towards / near.density).stack(wide.towards / wide.density);
         let share = self.reference / near.density;
         Neighbours { share, features }
@@ -206,7 +213,10 @@ mod tests {
                 let widths = [1.0, 2.0].map(|k| k * config.actuation.sigma);
                 let [near, wide] = widths.map(|width| by_pairs(&config, &xi, &alive, i, width));
                 assert!((share[i] * near.0 / reference - 1.0).abs() < 0.04, "{task} agent {i}");
-                let expected = [1.0 / near.0, 1.0 / wide.0];
+                let limit = config.observe.crowd_limit;
+                let most = |density: f64, limit: f64| if limit > 0.0 { density.min(limit) } else { density };
+                let full = f64::from(1 << dims) * limit;
+                let expected = [1.0 / most(near.0, limit), 1.0 / most(wide.0, full)];
                 for (k, expected) in expected.into_iter().enumerate() {
                     let error = features[k * m + i] / expected - 1.0;
                     assert!(error.abs() < 0.04, "{task} agent {i} feature {k}: {error}");
