@@ -23,8 +23,8 @@ import sys
 SHARED = ("ks2d", "turb2d")
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# the work of the peer: without the rollout that balances cases
-PLAIN = ["--set", "train.balance=false", "--set", "train.crowd=[1, 1]"]
+# the work of the peer: the published network
+PLAIN = ["--preset", "paper"]
 
 def measure(command, folder):
     result = subprocess.run(command, cwd=folder, capture_output=True, text=True)
