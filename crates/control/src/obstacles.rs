@@ -129,8 +129,9 @@ mod tests {
 
     #[test]
     fn without_the_filter_nothing_moves() {
-        assert_eq!(filtered(&discs(&[]), &[0.15, 0.5]), [0.15, 0.5]);
-        assert_eq!(discs(&[]).inside([0.15, 0.5]), (true, true));
+        let discs = discs(&["obstacles.filter=none"]);
+        assert_eq!(filtered(&discs, &[0.15, 0.5]), [0.15, 0.5]);
+        assert_eq!(discs.inside([0.15, 0.5]), (true, true));
     }
 
     #[test]

@@ -118,7 +118,9 @@ fn every_choice_is_a_word_serde_accepts_and_writes_back() {
             {
                 let key = format!("{section}.{name}");
                 for word in choices::allowed(&key).unwrap_or_else(|| panic!("{key} has no list of choices")) {
-                    let text = with(task.name, &[&format!("{key}={word}")]).unwrap().to_toml();
+                    // a trunk that is told no places needs a sense for others
+                    let sets = [&format!("{key}={word}"), "observe.crowd=true"];
+                    let text = with(task.name, &sets).unwrap().to_toml();
                     let saved: toml::Table = text.parse().unwrap();
                     assert_eq!(saved[section][name].as_str(), Some(*word));
                 }
