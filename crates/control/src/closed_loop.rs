@@ -104,7 +104,13 @@ fn control_step(
     let decided = match policy {
         Some(policy) => {
             let seen = with_noise(z, "sensor_noise", config.noise.sensor);
-            policy.act(Sight::new(config, seen, target, xi, alive.filter(|_| config.failure.seen)))
+            // an agent that stands for many counts as many
+            let noticed = alive.filter(|_| config.failure.seen);
+            let counted = match (noticed, weights) {
+                (Some(alive), Some(weights)) => Some(weights.each * alive),
+                (noticed, weights) => noticed.or(weights.map(|weights| weights.each)),
+            };
+            policy.act(Sight::new(config, seen, target, xi, counted))
         }
         None => policy::scaled(config, tracer.sequence("action", policy::actions(config), agents)),
     };

@@ -243,8 +243,9 @@ fn rollouts_that_go_on_begin_where_others_ended_and_count_more() {
 #[test]
 fn agents_at_the_same_place_share_the_work() {
     for task in TASKS {
-        // both denser than the reference, so that both look the same to the network
-        let one = config(task, &["policy.head_scale=0.001", "agents=40"]);
+        // both denser than the limit, so that both look the same to the network
+        let sets = ["policy.head_scale=0.001", "agents=40", "observe.crowd_limit=2"];
+        let one = config(task, &sets);
         let two = one.with_sets(&["agents=80".to_string()]).unwrap();
         let (mut single, params) = (cases(&one, 1), params(&one));
         let places: Vec<f64> = (0..40).map(|i| (0.2 + 0.0138 * f64::from(i)) * one.grid.length).collect();

@@ -6,11 +6,12 @@ use learn::mean_field::{MeanField, Placement};
 use learn::slope::log_log;
 use pde::random_field::normals;
 
-/// heat1d with long steps, so that agents cross cells and the field answers within few of them.
+/// The published form of heat1d, which the limit is about, with long steps, so that agents cross cells and the field answers within few
+/// of them.
 fn config(sets: &[&str]) -> Config {
     let sets = ["time.steps=10", "time.dt=0.005", "loss.coll=0"].iter().chain(sets);
     let sets: Vec<String> = sets.map(|set| set.to_string()).collect();
-    Config::preset("heat1d").unwrap().with_sets(&sets).unwrap()
+    Config::paper("heat1d").unwrap().with_sets(&sets).unwrap()
 }
 
 fn cases(config: &Config) -> Cases {
@@ -57,15 +58,19 @@ fn equal_weights_are_a_scaled_forcing() {
 
 #[test]
 fn an_agent_of_weight_two_is_two_agents_in_one_place() {
-    let loss = ["loss.total_forcing=0.001", "safety.margin=0.4"];
-    let of = |agents: &str, xi: &[f64], weights: &[f64]| {
-        let config = config(&[&[agents][..], &loss].concat());
-        let cases = Cases { xi0: Some(xi.repeat(2)), ..cases(&config) };
-        gradient(&ClosedLoop::weighted(&config, weights, 2), &params(&config), &cases)
-    };
-    let (loss, few) = of("agents=2", &[0.3, 0.55], &[2.0, 1.0]);
-    let (same, many) = of("agents=3", &[0.3, 0.55, 0.3], &[1.0; 3]);
-    assert!((loss - same).abs() < 1e-13 * loss && relative(&few, &many) < 1e-12);
+    let sets = ["loss.total_forcing=0.001", "safety.margin=0.4"];
+    // also where agents know how many others are near, and share
+    let knowing = ["observe.crowd=true", "policy.share=crowd"];
+    for sets in [sets.to_vec(), [sets, knowing].concat()] {
+        let of = |agents: &str, xi: &[f64], weights: &[f64]| {
+            let config = config(&[&[agents][..], &sets].concat());
+            let cases = Cases { xi0: Some(xi.repeat(2)), ..cases(&config) };
+            gradient(&ClosedLoop::weighted(&config, weights, 2), &params(&config), &cases)
+        };
+        let (loss, few) = of("agents=2", &[0.3, 0.55], &[2.0, 1.0]);
+        let (same, many) = of("agents=3", &[0.3, 0.55, 0.3], &[1.0; 3]);
+        assert!((loss - same).abs() < 1e-13 * loss && relative(&few, &many) < 1e-12, "{sets:?}");
+    }
 }
 
 #[test]
