@@ -2,11 +2,13 @@
 //!
 //! Every sample of every batch has streams of its own, so that what happens to it does not depend on how cases are grouped.
 
+use crate::agents::start_positions;
 use crate::config::Config;
 use crate::random::{Purpose, stream};
 use pde::random_field::normals;
 use rand::Rng;
 use rand::seq::index;
+use rand_chacha::ChaCha8Rng;
 
 /// Where the disturbances of a batch come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,15 +41,24 @@ impl Disturbance {
         Disturbance { seed, during: During::Evaluation, first: first as u64 }
     }
 
-    /// Start positions of one sample from those of the task, `[dims][agents]`: elsewhere if it is trained on and its starts are scattered.
-    pub(crate) fn scattered(&self, config: &Config, start: &[f64], sample: usize) -> Vec<f64> {
-        let scatter = config.train.scatter;
-        if self.during == During::Evaluation || scatter == 0.0 {
+    /// Start positions of one sample from those of the task, `[dims][agents]`: others if it is trained on and has fewer agents or its
+    /// starts are scattered.
+    pub(crate) fn starts(&self, config: &Config, start: &[f64], sample: usize) -> Vec<f64> {
+        if self.during == During::Evaluation {
             return start.to_vec();
         }
+        let mut start = start.to_vec();
+        let lost = self.lost(config, sample, 0);
+        if lost.evenly {
+            let others = config.agents - lost.count;
+            let places = start_positions(&Config { agents: others, ..config.clone() });
+            for (start, places) in start.chunks_exact_mut(config.agents).zip(places.chunks_exact(others)) {
+                start[..others].copy_from_slice(places);
+            }
+        }
         let rng = &mut stream(self.seed, Purpose::TrainingStarts, self.first + sample as u64);
-        if rng.random::<f64>() >= scatter {
-            return start.to_vec();
+        if config.train.scatter == 0.0 || rng.random::<f64>() >= config.train.scatter {
+            return start;
         }
         let mut positions = Vec::with_capacity(start.len());
         for (axis, start) in config.axes().iter().zip(start.chunks_exact(config.agents)) {
@@ -86,27 +97,47 @@ impl Disturbance {
                 )
             }
             "alive" => {
-                let mut rng = rng(Purpose::TrainingFailures, Purpose::HeldOutFailures);
-                if rounds > 0 {
-                    let began = self.first + sample as u64 - (rounds * config.train.batch) as u64;
-                    rng = stream(self.seed, Purpose::TrainingFailures, began);
-                }
-                let rng = &mut rng;
-                let (share, step) = match (self.during, config.train.failure) {
-                    (During::Training, [low, high]) if high > 0.0 && config.failure.share == 0.0 => {
-                        let share = low + (high - low) * rng.random::<f64>();
-                        // half of the cases lose agents at the start
-                        (share, rng.random_range(0..=steps).saturating_sub(steps / 2))
-                    }
-                    _ => (config.failure.share, config.failure.step),
+                let mut lost = self.lost(config, sample, rounds);
+                let which = match lost.evenly {
+                    true => (agents - lost.count..agents).collect(),
+                    false => index::sample(&mut lost.rng, agents, lost.count).into_vec(),
                 };
-                let failures = (share * agents as f64).round() as usize;
-                let step = if rounds > 0 { 0 } else { step };
-                alive(steps, agents, step, &index::sample(rng, agents, failures).into_vec())
+                alive(steps, agents, if rounds > 0 { 0 } else { lost.step }, &which)
             }
             name => unreachable!("a closed loop has no sequence {name}"),
         }
     }
+
+    /// How many agents a sample loses that began so many `rounds` before.
+    fn lost(&self, config: &Config, sample: usize, rounds: usize) -> Lost {
+        let began = self.first + sample as u64 - (rounds * config.train.batch) as u64;
+        let (training, steps, agents) = (self.during == During::Training, config.time.steps, config.agents);
+        let purpose = if training { Purpose::TrainingFailures } else { Purpose::HeldOutFailures };
+        let mut rng = stream(self.seed, purpose, began);
+        let count = |share: f64| (share * agents as f64).round() as usize;
+        let [low, high] = config.train.failure;
+        if !training || high == 0.0 || config.failure.share > 0.0 {
+            let (count, step) = (count(config.failure.share), config.failure.step);
+            return Lost { count, step, evenly: false, rng };
+        }
+        let share = low + (high - low) * rng.random::<f64>();
+        // half of the cases lose agents at the start
+        let step = rng.random_range(0..=steps).saturating_sub(steps / 2);
+        let evenly = config.train.fewer > 0.0 && rng.random::<f64>() < config.train.fewer;
+        // one agent is always left
+        let count = if evenly { count(share).min(agents - 1) } else { count(share) };
+        Lost { count, step: if evenly { 0 } else { step }, evenly, rng }
+    }
+}
+
+/// Agents that a sample loses, at random from a step on or, `evenly`, the last ones from the start: the others are placed as a swarm of
+/// their number.
+struct Lost {
+    count: usize,
+    step: usize,
+    evenly: bool,
+    /// Tells which ones.
+    rng: ChaCha8Rng,
 }
 
 /// 1 for every agent and step, 0 for the `failed` from step `from` on.
@@ -169,7 +200,7 @@ mod tests {
         let scattered = |task: &str, during: Disturbance| {
             let config = Config::preset(task).unwrap().with_sets(&["train.scatter=1".to_string()]).unwrap();
             let start = crate::agents::start_positions(&config);
-            (during.scattered(&config, &start, 3), start)
+            (during.starts(&config, &start, 3), start)
         };
         let (same, start) = scattered("heat1d", Disturbance::evaluation(0, 0));
         assert_eq!(same, start);
@@ -186,8 +217,30 @@ mod tests {
         let config = config().with_sets(&["train.scatter=0.3".to_string()]).unwrap();
         let start = crate::agents::start_positions(&config);
         let training = Disturbance::training(0, 0, 200);
-        let moved = (0..200).filter(|&sample| training.scattered(&config, &start, sample) != start).count();
+        let moved = (0..200).filter(|&sample| training.starts(&config, &start, sample) != start).count();
         assert!((40..=80).contains(&moved), "{moved}");
+    }
+
+    #[test]
+    fn the_chosen_share_of_cases_has_fewer_agents_evenly_placed() {
+        let sets = ["train.failure=[0.25, 0.5]", "train.fewer=0.4", "train.scatter=0", "failure.share=0"];
+        let config = config().with_sets(&sets.map(String::from)).unwrap();
+        let (start, training) = (start_positions(&config), Disturbance::training(1, 0, 200));
+        let mut fewer = 0;
+        for sample in 0..200 {
+            let (places, alive) =
+                (training.starts(&config, &start, sample), training.draw(&config, "alive", sample, 0));
+            if places == start {
+                continue;
+            }
+            fewer += 1;
+            let left = alive[..20].iter().sum::<f64>() as usize;
+            assert!((10..=15).contains(&left), "{left}");
+            assert!(alive.chunks(20).all(|row| row == &alive[..20]), "from the start to the end");
+            assert_eq!(alive[..left], vec![1.0; left]);
+            assert_eq!(places[..left], start_positions(&Config { agents: left, ..config.clone() }));
+        }
+        assert!((55..=105).contains(&fewer), "{fewer}");
     }
 
     #[test]

@@ -183,7 +183,7 @@ impl<T: Real> ClosedLoop<T> {
                 "target" => cases.zt(case).to_vec(),
                 "xi" => cases
                     .xi0(case)
-                    .map_or_else(|| disturbance.scattered(&self.config, &start, sample), <[f64]>::to_vec),
+                    .map_or_else(|| disturbance.starts(&self.config, &start, sample), <[f64]>::to_vec),
                 "importance" => vec![1.0],
                 "previous_v" => vec![0.0; input.shape.size()],
                 name => unreachable!("a closed loop has no input {name}"),

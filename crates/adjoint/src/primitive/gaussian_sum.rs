@@ -11,6 +11,8 @@
 //!
 //! the first two factors are computed once per *block* of points, the power grows by one multiplication per point, and the
 //! third is a table. Blocks are short against sigma, so that no factor is large and few roundings add up.
+//!
+//! Lanes are samples. A single sample (a decision) would leave most of a vector empty: its lanes are points.
 
 use super::*;
 use crate::simd::{self, Vector, dispatched, sweep};
@@ -97,6 +99,9 @@ impl<T: Real> Bumps<T> {
 
 impl<T: Real> Kernel<T> for Bumps<T> {
     fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Room<T>) {
+        if self.samples == 1 {
+            return forward_along_points(isa, self, x[0], x[1], y);
+        }
         y.fill(T::default());
         forward(isa, self, x[0], x[1], y);
     }
@@ -123,10 +128,15 @@ fn start<V: Vector>(k: &Bumps<V::Real>, d: V) -> (V, V) {
     (value, simd::exp2_negative(d.mul(V::splat(k.slope)).min(V::of(100.0))))
 }
 
-/// Distance, to the nearest image where the domain is periodic.
+/// Distance from points at `xi` to one at `x`.
 #[inline(always)]
 fn distance<V: Vector>(k: &Bumps<V::Real>, x: V::Real, xi: V) -> V {
-    let d = V::splat(x).sub(xi);
+    nearest(k, V::splat(x).sub(xi))
+}
+
+/// A distance, to the nearest image where the domain is periodic.
+#[inline(always)]
+fn nearest<V: Vector>(k: &Bumps<V::Real>, d: V) -> V {
     if k.period > V::Real::of(0.0) {
         d.mul(V::splat(k.frequency)).round().fnma(V::splat(k.period), d)
     } else {
@@ -212,6 +222,29 @@ fn reverse_strip<V: Vector, const C: usize>(
             let slope = V::get(w, at, n).mul(V::splat(k.inverse_variance)).mul(V::of(1.0 / LIFT));
             moment[c].mul(slope).put_or_add(dxi.accumulate, &mut dxi.data, at, n);
         }
+    }
+}
+
+/// The bump at distance `d` without its height, 0 where it is too small to matter.
+#[inline(always)]
+fn alone<V: Vector>(k: &Bumps<V::Real>, d: V) -> V {
+    let exponent = d.mul(d).mul(V::splat(k.square));
+    let lowest = V::of(<V::Real as simd::sealed::Lanes>::EXP_FLOOR * LOG2_E);
+    V::select_lt(exponent, lowest, V::zero(), simd::exp2_negative(exponent))
+}
+
+dispatched! {
+    /// The sum of one sample, a vector of points at a time.
+    fn forward_along_points(k: &Bumps<T>, xi: &[T], w: &[T], y: &mut [T]) {
+        sweep!(V, k.points.len(), |r, n| {
+            let x = V::get(&k.points, r, n);
+            let mut sum = V::zero();
+            for (&xi, &w) in xi.iter().zip(w) {
+                let d = nearest(k, x.sub(V::splat(xi)));
+                sum = alone(k, d).fma(V::splat(w), sum);
+            }
+            sum.mul(V::splat(k.table[0])).put(y, r, n);
+        });
     }
 }
 

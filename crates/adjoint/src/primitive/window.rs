@@ -2,8 +2,12 @@
 //!
 //! The cell is `c = floor(xi * density)`, clamped to the lattice or wrapped; the window holds the points `c - width/2 ..
 //! c + width/2 - 1`, the end points repeated beyond the ends or wrapped. [`Sampling::Cell`] reads these points as they are: no gradient flows
-//! to the position. [`Sampling::Linear`] moves the window with the exact position by mixing the windows at c and c + 1, and is
-//! differentiable in it.
+//! to the position. [`Sampling::Linear`] reads one point `w` more, mixes neighbours with the offset `a = xi * density - c`, and is
+//! differentiable in the position:
+//!
+//! ```text
+//! y[k] = w[k] + a (w[k+1] - w[k])
+//! ```
 
 use super::*;
 use crate::simd::{Vector, dispatched};
@@ -74,8 +78,8 @@ struct Looks {
     start: usize,
     count: usize,
     cells: [i32; BLOCK],
-    /// Position inside the cell, in cells: the weight of the next window.
-    fractions: [f64; BLOCK],
+    /// Position inside the cell, in cells: the weight of the next point.
+    offsets: [f64; BLOCK],
 }
 
 impl View {
@@ -83,7 +87,7 @@ impl View {
     fn looks<T: Real>(&self, xi: &[T], start: usize) -> Looks {
         let Lattice { n, density, periodic, .. } = self.lattice;
         let mut looks =
-            Looks { start, count: BLOCK.min(self.lanes - start), cells: [0; BLOCK], fractions: [0.0; BLOCK] };
+            Looks { start, count: BLOCK.min(self.lanes - start), cells: [0; BLOCK], offsets: [0.0; BLOCK] };
         let mut at = [0.0; BLOCK];
         for (at, x) in at.iter_mut().zip(&xi[start..start + looks.count]) {
             *at = x.f64() * density;
@@ -95,14 +99,15 @@ impl View {
             // also after a turn: of a position beyond all measure the remainder is rounded out of the lattice
             let cell = turned.clamp(0.0, n as f64 - 1.0);
             looks.cells[j] = cell as i32;
-            looks.fractions[j] = at[j] - cell;
+            looks.offsets[j] = if periodic { at[j] - c } else { at[j] - cell };
         }
         looks
     }
 
-    /// Calls `each(k, field indices)` for point k of all windows of a block, the end points repeated or the lattice wrapped.
+    /// Calls `each(k, field indices)` for the first `count` points of all windows of a block, the end points repeated or the lattice
+    /// wrapped. Lanes that are not there look at a point of the lattice too.
     #[inline(always)]
-    fn points(&self, looks: &Looks, mut each: impl FnMut(usize, &[u32; BLOCK])) {
+    fn points(&self, looks: &Looks, count: usize, mut each: impl FnMut(usize, &[u32; BLOCK])) {
         let (n, samples) = (self.lattice.n as i32, self.samples as u32);
         let half = (self.lattice.width / 2) as i32;
         let mut sample = [0; BLOCK];
@@ -118,7 +123,7 @@ impl View {
                 let first = looks.cells[j] - half;
                 at[j] = (first + if first < 0 { n } else { 0 }) as u32 * samples + sample[j];
             }
-            for k in 0..self.lattice.width {
+            for k in 0..count {
                 each(k, &at);
                 for at in &mut at {
                     let onward = *at + samples;
@@ -126,7 +131,7 @@ impl View {
                 }
             }
         } else {
-            for k in 0..self.lattice.width {
+            for k in 0..count {
                 for j in 0..BLOCK {
                     let point = (looks.cells[j] + k as i32 - half).clamp(0, n - 1);
                     at[j] = point as u32 * samples + sample[j];
@@ -134,26 +139,6 @@ impl View {
                 each(k, &at);
             }
         }
-    }
-
-    /// Calls `each(y index, field index)` for all points of all windows.
-    #[inline(always)]
-    fn each_point(&self, looks: &Looks, mut each: impl FnMut(usize, usize)) {
-        self.points(looks, |k, at| {
-            for j in 0..looks.count {
-                each(k * self.lanes + looks.start + j, at[j] as usize);
-            }
-        });
-    }
-
-    /// The same, one cell further on.
-    #[inline(always)]
-    fn each_next_point(&self, looks: &Looks, each: impl FnMut(usize, usize)) {
-        let last = self.lattice.n as i32 - 1;
-        let next =
-            |cell: i32| if self.lattice.periodic { (cell + 1) % (last + 1) } else { (cell + 1).min(last) };
-        let moved = Looks { cells: looks.cells.map(next), ..*looks };
-        self.each_point(&moved, each);
     }
 }
 
@@ -163,11 +148,7 @@ impl<T: Real> Kernel<T> for View {
         let fields = &fields[..y.len() / (self.lattice.width * self.lanes)];
         match self.lattice.sampling {
             Sampling::Cell => forward_cell(isa, self, positions, fields, y),
-            Sampling::Linear => {
-                for (field, y) in fields.iter().zip(y.chunks_exact_mut(self.lattice.width * self.lanes)) {
-                    forward_linear(isa, self, positions, field, y);
-                }
-            }
+            Sampling::Linear => forward_linear(isa, self, positions, fields, y),
         }
     }
 
@@ -177,17 +158,9 @@ impl<T: Real> Kernel<T> for View {
             dxi[0].prepare();
         }
         dfields.iter_mut().filter(|to| to.wanted()).for_each(Adjoint::prepare);
-        if self.lattice.sampling == Sampling::Cell {
-            return reverse_cell(isa, self, seen.x[0], dy, dfields);
-        }
-        let per_field = self.lattice.width * self.lanes;
-        for (f, (to, dy)) in dfields.iter_mut().zip(dy.chunks_exact(per_field)).enumerate() {
-            if to.wanted() {
-                reverse_linear(isa, self, seen.x[0], dy, &mut to.data);
-            }
-            if dxi[0].wanted() {
-                reverse_position(isa, self, seen.x[0], seen.x[1 + f], dy, &mut dxi[0].data);
-            }
+        match self.lattice.sampling {
+            Sampling::Cell => reverse_cell(isa, self, seen.x[0], dy, dfields),
+            Sampling::Linear => reverse_linear(isa, self, seen.x, dy, &mut dxi[0], dfields),
         }
     }
 }
@@ -197,7 +170,7 @@ dispatched! {
         let per_field = view.lattice.width * view.lanes;
         for start in (0..view.lanes).step_by(BLOCK) {
             let looks = view.looks(xi, start);
-            view.points(&looks, #[inline(always)] |k, at| {
+            view.points(&looks, view.lattice.width, #[inline(always)] |k, at| {
                 for (f, field) in fields.iter().enumerate() {
                     let to = f * per_field + k * view.lanes + start;
                     if looks.count == BLOCK {
@@ -242,7 +215,7 @@ dispatched! {
         let apart = view.samples.is_multiple_of(BLOCK);
         for start in (0..view.lanes).step_by(BLOCK) {
             let looks = view.looks(xi, start);
-            view.points(&looks, #[inline(always)] |k, at| {
+            view.points(&looks, view.lattice.width, #[inline(always)] |k, at| {
                 for (f, to) in dfields.iter_mut().enumerate().filter(|(_, to)| to.wanted()) {
                     let dy = &dy[f * per_field + k * view.lanes + start..][..looks.count];
                     if looks.count == BLOCK && apart {
@@ -259,34 +232,89 @@ dispatched! {
 }
 
 dispatched! {
-    fn forward_linear(view: &View, xi: &[T], field: &[T], y: &mut [T]) {
-        for start in (0..view.lanes).step_by(BLOCK) {
+    fn forward_linear(view: &View, xi: &[T], fields: &[&[T]], y: &mut [T]) {
+        let (width, lanes) = (view.lattice.width, view.lanes);
+        let (mut point, mut before) = ([T::default(); BLOCK], [[T::default(); BLOCK]; MAX_INPUTS]);
+        for start in (0..lanes).step_by(BLOCK) {
             let looks = view.looks(xi, start);
-            let weight = |i: usize| T::of(looks.fractions[i % view.lanes - start]);
-            view.each_point(&looks, |i, at| y[i] = (T::of(1.0) - weight(i)) * field[at]);
-            view.each_next_point(&looks, |i, at| y[i] += weight(i) * field[at]);
+            let offsets = looks.offsets.map(T::of);
+            view.points(&looks, width + 1, #[inline(always)] |k, at| {
+                for (f, field) in fields.iter().enumerate() {
+                    gather::<V>(field, at, &mut point);
+                    if k > 0 {
+                        let to = (f * width + k - 1) * lanes + start;
+                        let y = &mut y[to..to + looks.count];
+                        for j in (0..looks.count).step_by(V::LANES) {
+                            let (w, next) = (V::load(&before[f], j), V::load(&point, j));
+                            let mixed = V::load(&offsets, j).fma(next.sub(w), w);
+                            mixed.put(y, j, V::LANES.min(looks.count - j));
+                        }
+                    }
+                    before[f] = point;
+                }
+            });
         }
     }
 }
 
 dispatched! {
-    fn reverse_linear(view: &View, xi: &[T], dy: &[T], to: &mut [T]) {
-        for start in (0..view.lanes).step_by(BLOCK) {
-            let looks = view.looks(xi, start);
-            let weight = |i: usize| T::of(looks.fractions[i % view.lanes - start]);
-            view.each_point(&looks, |i, at| to[at] += (T::of(1.0) - weight(i)) * dy[i]);
-            view.each_next_point(&looks, |i, at| to[at] += weight(i) * dy[i]);
-        }
-    }
-}
-
-dispatched! {
-    fn reverse_position(view: &View, xi: &[T], field: &[T], dy: &[T], to: &mut [T]) {
-        let density = T::of(view.lattice.density);
-        for start in (0..view.lanes).step_by(BLOCK) {
-            let looks = view.looks(xi, start);
-            view.each_next_point(&looks, |i, at| to[i % view.lanes] += density * dy[i] * field[at]);
-            view.each_point(&looks, |i, at| to[i % view.lanes] += -(density * dy[i] * field[at]));
+    fn reverse_linear(
+        view: &View,
+        x: [&[T]; MAX_INPUTS],
+        dy: &[T],
+        dxi: &mut Adjoint<T>,
+        dfields: &mut [Adjoint<T>],
+    ) {
+        let (width, lanes) = (view.lattice.width, view.lanes);
+        let density = V::of(view.lattice.density);
+        // then the lanes of a block are of different samples
+        let apart = view.samples.is_multiple_of(BLOCK);
+        let (mut point, mut dpoint) = ([T::default(); BLOCK], [T::default(); BLOCK]);
+        for start in (0..lanes).step_by(BLOCK) {
+            let looks = view.looks(x[0], start);
+            let offsets = looks.offsets.map(T::of);
+            let mut slope = [T::default(); BLOCK];
+            for (f, to) in dfields.iter_mut().enumerate() {
+                let field = x[1 + f];
+                let (mut before, mut next) = ([T::default(); BLOCK], [T::default(); BLOCK]);
+                view.points(&looks, width + 1, #[inline(always)] |k, at| {
+                    // point k is the second of the mix k - 1 and the first of the mix k
+                    if k < width {
+                        let from = (f * width + k) * lanes + start;
+                        next[..looks.count].copy_from_slice(&dy[from..from + looks.count]);
+                    } else {
+                        next = [T::default(); BLOCK];
+                    }
+                    if dxi.wanted() {
+                        gather::<V>(field, at, &mut point);
+                        for j in (0..BLOCK).step_by(V::LANES) {
+                            let change = V::load(&before, j).sub(V::load(&next, j));
+                            V::load(&point, j).fma(change, V::load(&slope, j)).store(&mut slope, j);
+                        }
+                    }
+                    if to.wanted() {
+                        for j in (0..BLOCK).step_by(V::LANES) {
+                            let (one, two) = (V::load(&next, j), V::load(&before, j));
+                            V::load(&offsets, j).fma(two.sub(one), one).store(&mut dpoint, j);
+                        }
+                        if looks.count == BLOCK && apart {
+                            scatter_add::<V>(&dpoint, at, &mut to.data);
+                        } else {
+                            for j in 0..looks.count {
+                                to.data[at[j] as usize] += dpoint[j];
+                            }
+                        }
+                    }
+                    before = next;
+                });
+            }
+            if dxi.wanted() {
+                let to = &mut dxi.data[start..start + looks.count];
+                for j in (0..looks.count).step_by(V::LANES) {
+                    let count = V::LANES.min(looks.count - j);
+                    density.fma(V::load(&slope, j), V::get(to, j, count)).put(to, j, count);
+                }
+            }
         }
     }
 }

@@ -80,6 +80,7 @@ pub(super) fn add_later_keys(given: &mut Table) {
     for (section, key, value) in [
         ("train", "step_clip", Value::Float(0.0)),
         ("train", "scatter", Value::Float(0.0)),
+        ("train", "fewer", Value::Float(0.0)),
         ("train", "hold", Value::Float(0.0)),
         ("train", "hold_weight", one()),
         ("train", "failure", Value::Array(vec![Value::Float(0.0), Value::Float(0.0)])),

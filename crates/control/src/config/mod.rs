@@ -389,6 +389,9 @@ pub struct Train {
     /// Range of the share of agents that fail in a training case, from a random step on: half of the cases lose them at the start, the
     /// others during the first half of the rollout. [`Failure::share`] comes first.
     pub failure: [f64; 2],
+    /// Share of training cases that have fewer agents from the start, evenly placed, instead of some that fail: as many as
+    /// [`Train::failure`] leaves.
+    pub fewer: f64,
     /// Share of the cases of a batch that go on where the rollout before ended, up to three times, instead of starting anew: what was
     /// reached is to be held.
     pub hold: f64,

@@ -7,7 +7,8 @@ impl Config {
     pub fn plain(&self) -> Config {
         let mut plain = self.clone();
         let train = &mut plain.train;
-        (train.step_clip, train.scatter, train.hold, train.failure) = (0.0, 0.0, 0.0, [0.0; 2]);
+        (train.step_clip, train.scatter, train.hold) = (0.0, 0.0, 0.0);
+        (train.failure, train.fewer) = ([0.0; 2], 0.0);
         plain
     }
 }

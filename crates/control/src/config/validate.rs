@@ -220,13 +220,18 @@ fn train(config: &Config) -> Result<(), ConfigError> {
     non_negative("train.lr_end", train.lr_end)?;
     positive("train.clip", train.clip)?;
     non_negative("train.step_clip", train.step_clip)?;
-    for (key, share) in [("train.scatter", train.scatter), ("train.hold", train.hold)] {
+    for (key, share) in
+        [("train.scatter", train.scatter), ("train.fewer", train.fewer), ("train.hold", train.hold)]
+    {
         require((0.0..=1.0).contains(&share), key, share, || "from 0 to 1".to_string())?;
     }
     positive("train.hold_weight", train.hold_weight)?;
     let [low, high] = train.failure;
     require(0.0 <= low && low <= high && high < 1.0, "train.failure", train.failure, || {
         "[low, high] with 0 <= low <= high < 1, [0, 0] for none".to_string()
+    })?;
+    require(train.fewer == 0.0 || high > 0.0, "train.fewer", train.fewer, || {
+        "0 unless train.failure says how many agents may be missing".to_string()
     })?;
     at_least("train.checkpoint_every", train.checkpoint_every, 1)
 }

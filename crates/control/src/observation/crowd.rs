@@ -14,7 +14,7 @@
 //! With `observe.crowd_limit` a crowd denser than that looks like one of that density, and only shares more: the network never sees
 //! more agents than it was trained with.
 //!
-//! The density is a field, as the forcing is, on a lattice of its own with three points per kernel width, read at the agents by linear
+//! A density is a field, as the forcing is, on a lattice of its own with three points per width, read at the agents by linear
 //! interpolation (to about 2 %): the cost grows with the number of agents, not with their pairs, and the grid of the solver does not
 //! matter. Differentiated in `xi` and `alive`.
 
@@ -46,23 +46,19 @@ pub fn feature_count(config: &Config) -> usize {
 
 /// The sense for other agents.
 pub struct Crowd {
-    axes: Vec<pde::Axis>,
-    sigma: f64,
+    near: Density,
+    wide: Density,
     reference: f64,
     limit: f64,
-    gradient: Vec<Sparse>,
 }
 
 impl Crowd {
     /// The sense that a task's kernel and `observe.crowd_ref` describe.
     pub fn new(config: &Config) -> Crowd {
         let sigma = config.actuation.sigma;
-        let axes: Vec<pde::Axis> =
-            physics::axes(config).into_iter().map(|axis| lattice(axis, sigma)).collect();
         Crowd {
-            gradient: axes.iter().map(|axis| gradient(axis.n, axis.period().is_some())).collect(),
-            axes,
-            sigma,
+            near: Density::new(config, sigma),
+            wide: Density::new(config, 2.0 * sigma),
             reference: config.observe.crowd_ref,
             limit: config.observe.crowd_limit,
         }
@@ -73,8 +69,8 @@ impl Crowd {
         let agents = xi.cols();
         let alive = alive.unwrap_or_else(|| xi.tracer().constant(1, agents, vec![1.0; agents]));
         let alive = alive.broadcast(Shape::per_sample(1, agents));
-        let [near, wide] = [self.sigma, 2.0 * self.sigma].map(|width| self.read(xi, alive, width));
-        let volume = f64::from(1u32 << self.axes.len());
+        let [near, wide] = [&self.near, &self.wide].map(|density| density.read(xi, alive));
+        let volume = f64::from(1u32 << self.near.axes.len());
         let told = |density: Var<'t>, limit: f64| {
             if self.limit > 0.0 { density.clamp(FLOOR, limit).recip() } else { density.recip() }
         };
@@ -83,18 +79,49 @@ impl Crowd {
         let share = self.reference / near.density;
         Neighbours { share, features }
     }
+}
 
-    /// The density of one width and `width` times its gradient, at the agents.
-    fn read<'t>(&self, xi: Var<'t>, alive: Var<'t>, width: f64) -> Read<'t> {
+/// The density of agents seen with kernels of one width.
+struct Density {
+    width: f64,
+    /// Its lattice.
+    axes: Vec<pde::Axis>,
+    gradient: Vec<Sparse>,
+    mobile: bool,
+}
+
+/// A density and its gradient times the width, at the agents.
+struct Read<'t> {
+    density: Var<'t>,
+    towards: Var<'t>,
+}
+
+impl Density {
+    fn new(config: &Config, width: f64) -> Density {
+        let axes: Vec<pde::Axis> =
+            physics::axes(config).into_iter().map(|axis| lattice(axis, width)).collect();
+        Density {
+            gradient: axes.iter().map(|axis| gradient(axis.n, axis.period().is_some())).collect(),
+            width,
+            axes,
+            mobile: config.mobile(),
+        }
+    }
+
+    fn read<'t>(&self, xi: Var<'t>, alive: Var<'t>) -> Read<'t> {
         let bumps = self.axes.iter().map(|axis| Bump {
             points: axis.points(),
-            sigma: width,
+            sigma: self.width,
             period: axis.period(),
             height: 1.0,
         });
         let read = match &bumps.collect::<Vec<_>>()[..] {
             [x] => {
-                let density = xi.gaussian_sum(alive, x.clone());
+                // the kernels of agents that stay where they are are the same in every step
+                let density = match self.mobile {
+                    true => xi.gaussian_sum(alive, x.clone()),
+                    false => xi.gaussian(x.clone()).contract(alive),
+                };
                 xi.windows(&[density, density.linear(&self.gradient[0])], self.lattice())
             }
             [x, y] => {
@@ -107,7 +134,7 @@ impl Crowd {
             _ => unreachable!("domains have one or two axes"),
         };
         // differences are per cell of the lattice
-        let scales = self.axes.iter().map(|axis| width / axis.spacing()).collect();
+        let scales = self.axes.iter().map(|axis| self.width / axis.spacing()).collect();
         let scales = xi.tracer().constant(self.axes.len(), 1, scales);
         Read {
             density: read.slice(0..1).clamp(FLOOR, f64::MAX),
@@ -138,16 +165,10 @@ impl Crowd {
     }
 }
 
-/// The lattice along an axis.
-fn lattice(axis: pde::Axis, sigma: f64) -> pde::Axis {
-    let cells = (RESOLUTION * axis.length / sigma).ceil().max(4.0) as usize;
+/// The lattice along an axis for kernels of a width.
+fn lattice(axis: pde::Axis, width: f64) -> pde::Axis {
+    let cells = (RESOLUTION * axis.length / width).ceil().max(4.0) as usize;
     pde::Axis { n: cells + usize::from(axis.period().is_none()), ..axis }
-}
-
-/// A density and its gradient times the width, at the agents.
-struct Read<'t> {
-    density: Var<'t>,
-    towards: Var<'t>,
 }
 
 #[cfg(test)]
