@@ -67,7 +67,8 @@ fn circumstances(subject: &Subject, trained: &Config) -> Result<Config, Failure>
     let config = trained.with_sets(&sets)?;
     let network = |config: &Config| {
         let observe = &config.observe;
-        let senses = (observe.target, observe.crowd, observe.crowd_ref, observe.crowd_limit);
+        let senses =
+            (observe.gradient, observe.target, observe.crowd, observe.crowd_ref, observe.crowd_limit);
         (config.policy.clone(), config.method.clone(), observe.points, observe.patch, observe.view, senses)
     };
     if trained.centralised() && (config.agents, config.shape()) != (trained.agents, trained.shape()) {
@@ -79,7 +80,7 @@ fn circumstances(subject: &Subject, trained: &Config) -> Result<Config, Failure>
     }
     if network(&config) != network(trained) {
         return Err(Failure::Request(
-            "the network of a trained policy is fixed: policy.*, observe.points, observe.patch, observe.view, observe.target and observe.crowd* cannot be set; train another one".into(),
+            "the network of a trained policy is fixed: policy.*, observe.points, observe.patch, observe.view, observe.gradient, observe.target and observe.crowd* cannot be set; train another one".into(),
         ));
     }
     Ok(config)

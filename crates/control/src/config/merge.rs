@@ -86,6 +86,7 @@ pub(super) fn add_later_keys(given: &mut Table) {
         ("train", "failure", Value::Array(vec![Value::Float(0.0), Value::Float(0.0)])),
         ("policy", "head_scale", one()),
         ("policy", "share", Value::String("none".to_string())),
+        ("observe", "gradient", Value::Boolean(true)),
         ("observe", "crowd", Value::Boolean(false)),
         ("observe", "crowd_ref", one()),
         ("observe", "crowd_limit", Value::Float(0.0)),

@@ -180,6 +180,8 @@ pub struct Observe {
     /// Points of its second axis.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub n_ref_y: Option<usize>,
+    /// Whether an agent sees the gradient of the error beside the error, as published.
+    pub gradient: bool,
     /// Tracking tasks: whether an agent sees the target beside the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<bool>,

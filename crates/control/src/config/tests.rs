@@ -268,7 +268,8 @@ fn a_complete_config_lacks_nothing() {
         let text = Config::preset(task.name).unwrap().to_toml();
         // files that were written before these existed can be read
         let later = |line: &str| {
-            let keys = ["step_clip", "crowd", "scatter", "head_scale", "hold", "failure", "fewer"];
+            let keys =
+                ["step_clip", "crowd", "scatter", "head_scale", "hold", "failure", "fewer", "gradient"];
             let newer = ["starts", "target = ", "share = \"", "seen"];
             keys.iter().chain(&newer).any(|key| line.starts_with(key))
         };

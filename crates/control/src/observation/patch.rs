@@ -1,4 +1,4 @@
-//! 2D: a square patch of the error, of its two gradients and, with `observe.target`, of the target: `p x p` points of the reference
+//! 2D: a square patch of the error, of its two gradients (`observe.gradient`) and of the target (`observe.target`): `p x p` points of the reference
 //! lattice around the agent's cell.
 //!
 //! No resampling. Beyond the walls the end values are repeated; on a torus the patch is wrapped.
@@ -7,9 +7,10 @@ use super::{gradient, restriction, sampling};
 use crate::config::Config;
 use adjoint::{PatchLattice, Sampling, Sparse, Var};
 
-/// Channels of a patch: `e`, `d_x e`, `d_y e` and, if it is seen, the target.
+/// Channels of a patch: `e` and, where they are seen, `d_x e`, `d_y e` and the target.
 pub fn channels(config: &Config) -> usize {
-    3 + usize::from(config.observe.target == Some(true))
+    let gradients = if config.observe.gradient { 2 } else { 0 };
+    1 + gradients + usize::from(config.observe.target == Some(true))
 }
 
 /// The sensors of a 2D task.
@@ -17,7 +18,7 @@ pub struct Patches {
     lattice: PatchLattice,
     /// From the grid to the reference lattice, along each axis.
     restriction: [Option<Sparse>; 2],
-    gradient: [Sparse; 2],
+    gradient: Option<[Sparse; 2]>,
     /// Whether the target is seen too.
     target: bool,
 }
@@ -38,7 +39,7 @@ impl Patches {
                 sampling: sampling(config.observe.sampling),
             },
             restriction: [restriction(&axes[0]), restriction(&axes[1])],
-            gradient: axes.map(|axis| gradient(axis.n_ref, axis.periodic())),
+            gradient: config.observe.gradient.then(|| axes.map(|axis| gradient(axis.n_ref, axis.periodic()))),
             target: config.observe.target == Some(true),
         }
     }
@@ -61,7 +62,10 @@ impl Patches {
     /// All channels on the whole lattice, one above the other: `[channels n_x][n_y]`.
     pub fn channels<'t>(&self, e: Var<'t>, target: Var<'t>) -> Var<'t> {
         let e = self.on_lattice(e);
-        let seen = e.stack(e.linear(&self.gradient[0])).stack(e.linear_cols(&self.gradient[1]));
+        let seen = match &self.gradient {
+            Some([x, y]) => e.stack(e.linear(x)).stack(e.linear_cols(y)),
+            None => e,
+        };
         if self.target { seen.stack(self.on_lattice(target)) } else { seen }
     }
 

@@ -1,4 +1,4 @@
-//! 1D: a window of the error, of its gradient and, with `observe.target`, of the target: W points of the reference lattice around the
+//! 1D: a window of the error, of its gradient (`observe.gradient`) and of the target (`observe.target`): W points of the reference lattice around the
 //! agent's cell, each channel resampled to P points.
 //!
 //! The resampling is a constant matrix, which the policy multiplies into its first layer once per rollout. So are the differences on a
@@ -32,18 +32,19 @@ impl Windows {
         let points = observe.points.expect("1D tasks resample their window");
         let (channels, target) = (channels(config), observe.target == Some(true));
         let resampling = resampling(width, points, channels);
+        let differenced_in_place = observe.gradient && axis.periodic();
         Windows {
             lattice: Lattice {
-                width: if axis.periodic() { width + 2 } else { width },
+                width: if differenced_in_place { width + 2 } else { width },
                 n: axis.n_ref,
                 density: axis.cells_per_length(),
                 periodic: axis.periodic(),
                 sampling: sampling(observe.sampling),
             },
             restriction: restriction(&axis),
-            gradient: (!axis.periodic()).then(|| gradient(axis.n_ref, false)),
+            gradient: (observe.gradient && !axis.periodic()).then(|| gradient(axis.n_ref, false)),
             target,
-            resampling: match axis.periodic() {
+            resampling: match differenced_in_place {
                 true => differenced(width, channels - 1, &resampling),
                 false => Sparse::from_rows(channels * width, resampling),
             },
@@ -70,9 +71,9 @@ impl Windows {
     }
 }
 
-/// Channels of a window: the error, its gradient and, if it is seen, the target.
+/// Channels of a window: the error and, where they are seen, its gradient and the target.
 pub fn channels(config: &Config) -> usize {
-    2 + usize::from(config.observe.target == Some(true))
+    1 + usize::from(config.observe.gradient) + usize::from(config.observe.target == Some(true))
 }
 
 /// A matrix on windows of W values and W central differences, then W values of the other fields, as one on the `W + 2` points of
