@@ -41,7 +41,9 @@ pub fn start_positions(config: &Config) -> Vec<f64> {
             (0..m).map(|j| [x.place(j / side, side, mobile), y.place(j % side, side, mobile)]).collect()
         }
         Starts::Rows | Starts::Staggered => {
-            let columns = columns(m, x.width / y.width);
+            // neighbours on a staggered lattice are equally far when columns are nearer to each other than agents in them
+            let hexagonal = if starts == Starts::Staggered { 2.0 / 3f64.sqrt() } else { 1.0 };
+            let columns = columns(m, hexagonal * x.width / y.width);
             let place = |column: usize, j: usize| {
                 let count = columns[column];
                 let along = match starts {
@@ -148,9 +150,9 @@ mod tests {
 
     #[test]
     fn one_agent_more_stands_in_the_middle_column() {
-        let all = positions("ks2d", 101);
+        let all = positions("turb2d", 101);
         let column = |x: f64| all[..101].iter().filter(|&&xi| (xi - x).abs() < 1e-9).count();
-        let counts: Vec<usize> = (0..10).map(|k| column(3.2 * (f64::from(k) + 0.5))).collect();
+        let counts: Vec<usize> = (0..10).map(|k| column(0.1 * (f64::from(k) + 0.5))).collect();
         assert_eq!(counts.iter().sum::<usize>(), 101);
         assert_eq!(counts.iter().filter(|&&count| count == 11).count(), 1);
         assert_eq!(counts[4] + counts[5], 21, "{counts:?}");
@@ -161,8 +163,17 @@ mod tests {
         let sets = ["actuation.starts=staggered".to_string()];
         let config = Config::preset("ks2d").unwrap().with_sets(&sets).unwrap();
         let all = start_positions(&config);
-        assert_near(&all[100..102], &[0.8, 4.0]);
-        assert_near(&all[110..112], &[2.4, 5.6]);
+        // 11 columns of 9 or 10: neighbours in a column are further apart than columns, as on a hexagonal lattice
+        let columns: Vec<f64> = (0..11).map(|k| 32.0 * (f64::from(k) + 0.5) / 11.0).collect();
+        let of = |k: usize| (0..100).filter(|&i| (all[i] - columns[k]).abs() < 1e-9).map(|i| all[100 + i]);
+        let counts: Vec<usize> = (0..11).map(|k| of(k).count()).collect();
+        assert!(counts.iter().all(|count| [9, 10].contains(count)), "{counts:?}");
+        for (k, count) in counts.iter().enumerate() {
+            let spacing = 32.0 / *count as f64;
+            let first = if k % 2 == 0 { 0.25 } else { 0.75 } * spacing;
+            let expected: Vec<f64> = (0..*count).map(|j| first + j as f64 * spacing).collect();
+            assert_near(&of(k).collect::<Vec<_>>(), &expected);
+        }
         // on a ring agents stand in pairs
         let sets = ["actuation.starts=staggered", "agents=4"].map(String::from);
         let config = Config::preset("ks1d").unwrap().with_sets(&sets).unwrap();

@@ -198,7 +198,8 @@ mod tests {
     #[test]
     fn starts_are_scattered_in_training_only() {
         let scattered = |task: &str, during: Disturbance| {
-            let config = Config::preset(task).unwrap().with_sets(&["train.scatter=1".to_string()]).unwrap();
+            let sets = ["train.scatter=1", "train.fewer=0"].map(String::from);
+            let config = Config::preset(task).unwrap().with_sets(&sets).unwrap();
             let start = crate::agents::start_positions(&config);
             (during.starts(&config, &start, 3), start)
         };

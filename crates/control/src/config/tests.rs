@@ -86,8 +86,7 @@ fn the_published_form_has_no_sense_for_others_and_no_extra_terms() {
 fn baselines_do_not_share_and_know_no_others() {
     for (task, method) in tasks().iter().flat_map(|task| methods().iter().map(move |m| (task.name, m.name))) {
         let config = Config::resolve_method(task, Preset::Default, method, None, &[]).unwrap();
-        // density2d is the one task whose default is still the published form
-        let ours = method == "cinoc" && task != "density2d";
+        let ours = method == "cinoc";
         assert_eq!(
             (config.observe.crowd, config.policy.share == Share::Crowd),
             (ours, ours),

@@ -76,7 +76,7 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     }
     Ok(Found {
         protocol: format!(
-            "{TASK}, one policy per method and {cases} held-out cases; the operator network by trial has product fusion: `{}`, MAPPO \
+            "{TASK}, one policy per method (one seed: no verdict between methods) and {cases} held-out cases; the operator network by trial has product fusion: `{}`, MAPPO \
              `{}`, MATD3 `{}`; through the physics: the preset's policy.",
             NETWORK.join(" "),
             ON_POLICY.join(" "),

@@ -1,6 +1,8 @@
-//! `theory`: the gradient of M agents against that of the mean-field limit, heat1d with every agent's weight divided by M.
+//! `theory`: the gradient of M agents against that of the mean-field limit, heat1d in
+//! its published form with every agent's weight divided by M.
 
 use adjoint::Threads;
+use control::config::Preset;
 use control::policy::initial_params;
 use control::random::{Purpose, stream};
 use control::{Cases, Pool};
@@ -23,7 +25,7 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     let sampling = set("observe.sampling", "linear");
     let steps = workshop.size.pick(None, Some("time.steps=5".to_string()));
     let sets: Vec<String> = [sampling].into_iter().chain(steps).collect();
-    let trained = workshop.policy(&workshop.preset("heat1d")?)?.policy;
+    let trained = workshop.policy(&workshop.preset_of(Preset::Paper, "heat1d", 0)?)?.policy;
     let fresh = initial_params(&trained.config, &mut stream(0, Purpose::Parameters, 0));
     let single = trained.params.iter().map(|&p| f64::from(p)).collect();
     let config = trained.config.with_sets(&sets)?;

@@ -1,0 +1,340 @@
+//! The sections of a [`Config`](super::Config), one per table of a settings file.
+
+use super::{
+    Decay, Filter, Fusion, Layout, Normalization, Padding, Pairs, Sampling, Share, Starts, Transport,
+    TrunkBase, View,
+};
+use serde::{Deserialize, Serialize};
+
+/// Space: a line, or a rectangle. A 2D task without values for the second axis lives on a square.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Grid {
+    /// Grid points along an axis, N; both ends included unless the domain is periodic.
+    pub n: usize,
+    /// Grid points of the second axis.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub n_y: Option<usize>,
+    /// Length of the domain, L.
+    pub length: f64,
+    /// Length of the second axis.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub length_y: Option<f64>,
+}
+
+/// Time: solver steps and control steps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Time {
+    /// Solver step.
+    pub dt: f64,
+    /// Control steps of one rollout, T.
+    pub steps: usize,
+    /// Solver steps per control step.
+    pub substeps: usize,
+}
+
+/// Coefficients of the PDE.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Physics {
+    /// Diffusivity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nu: Option<f64>,
+    /// Growth rate of the logistic reaction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rho: Option<f64>,
+    /// Steady velocity along the second axis.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drift: Option<f64>,
+    /// Largest displacement of a density in one step, in cells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<f64>,
+    /// Diffusion of a density per step, in cell units.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diffusion: Option<f64>,
+    /// How a density is transported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transport: Option<Transport>,
+}
+
+impl Physics {
+    pub(super) fn is_empty(&self) -> bool {
+        *self == Physics::default()
+    }
+}
+
+/// What an agent does to the field.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Actuation {
+    /// Width of the Gaussian kernel.
+    pub sigma: f64,
+    /// Scale of the kernel.
+    pub normalization: Normalization,
+    /// Bound of the intensity u; `None` where agents act by moving alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub u_max: Option<f64>,
+    /// Bound of the velocity v, per component; `None` for static agents.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub v_max: Option<f64>,
+    /// Velocity of the field per velocity of an agent, where agents stir.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gain: Option<f64>,
+    /// Way of an agent in one control step per unit of v; the control interval where there is no such key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub speed: Option<f64>,
+    /// How the places where agents start cover the domain; equal spacings where there is no such key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub starts: Option<Starts>,
+}
+
+/// What an agent sees of the field.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Observe {
+    /// 1D: points of the reference lattice in the window, W.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<usize>,
+    /// 2D: points of the reference lattice along a side of the patch, p.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub patch: Option<usize>,
+    /// 2D: what of the field an agent sees.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub view: Option<View>,
+    /// How the window or patch is placed.
+    pub sampling: Sampling,
+    /// 1D: points the window is resampled to, P.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub points: Option<usize>,
+    /// Points of the reference lattice, on which a policy sees the same numbers whatever the grid.
+    pub n_ref: usize,
+    /// Points of its second axis.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub n_ref_y: Option<usize>,
+    /// Whether an agent sees the gradient of the error beside the error, as published.
+    pub gradient: bool,
+    /// Tracking tasks: whether an agent sees the target beside the error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<bool>,
+    /// Whether an agent knows how many others are near, and where.
+    pub crowd: bool,
+    /// Density of agents, in units of the actuation kernel, that counts as one.
+    pub crowd_ref: f64,
+    /// Density beyond which agents see no difference, only share more; 0 for none.
+    pub crowd_limit: f64,
+}
+
+/// The policy network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Policy {
+    /// How branch and trunk meet.
+    pub fusion: Fusion,
+    /// Whether the branch layers divide by their norm + 1.
+    pub softnorm: bool,
+    /// Factor of the head's first weights: a small one lets a policy begin gently.
+    pub head_scale: f64,
+    /// Base frequency of the trunk's Fourier features.
+    pub trunk_base: TrunkBase,
+    /// How agents that reach the same point share the work.
+    pub share: Share,
+    /// 2D: channels of the convolutions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conv: Option<Vec<usize>>,
+    /// 2D: what the convolutions see beyond the rim of a patch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub padding: Option<Padding>,
+}
+
+/// Standard deviations of the noise, fresh in every control step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Noise {
+    /// Added to every grid value the policy sees.
+    pub sensor: f64,
+    /// Added to every intensity the physics gets.
+    pub actuator: f64,
+}
+
+/// Agents that output zero from some control step on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Failure {
+    /// Share of the agents that fail.
+    pub share: f64,
+    /// First control step without them.
+    pub step: usize,
+    /// Whether the others notice that an agent has failed.
+    pub seen: bool,
+}
+
+/// Initial states and targets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Data {
+    /// Cases in the training pool.
+    pub pool: usize,
+    /// Tracking tasks: standard deviation of the random field.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub std: Option<f64>,
+    /// Tracking tasks: correlation length of the initial state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub length_start: Option<f64>,
+    /// Tracking tasks: correlation length of the target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub length_target: Option<f64>,
+    /// Tracking tasks: how state and target of the training pool are drawn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<Pairs>,
+    /// Stabilisation: time run uncontrolled before a state is used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spin_up: Option<f64>,
+    /// Stabilisation: standard deviation of the noise the run starts from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amplitude: Option<f64>,
+    /// Turbulence: diffusivity during the spin-up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spin_up_nu: Option<f64>,
+    /// Turbulence: solver step during the spin-up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spin_up_dt: Option<f64>,
+    /// Turbulence: width of the initial spectrum, in waves per domain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waves: Option<f64>,
+    /// Turbulence: kinetic energy the spin-up starts from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy: Option<f64>,
+    /// Densities: range of a blob's height.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub height: Option<[f64; 2]>,
+    /// Densities: range of a blob's width.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub width: Option<[f64; 2]>,
+    /// Densities: range of both coordinates of the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<[f64; 2]>,
+    /// Densities: range of the target's first coordinate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_x: Option<[f64; 2]>,
+    /// Densities: range of the target's second coordinate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_y: Option<[f64; 2]>,
+    /// Densities: least distance from start to target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distance: Option<f64>,
+}
+
+/// Weights of the loss terms; a term whose weight is `None` does not exist for the task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Loss {
+    /// Mean (z_t - z*)^2 over all control steps.
+    pub track: f64,
+    /// Mean u^2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effort_u: Option<f64>,
+    /// Mean v^2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effort_v: Option<f64>,
+    /// Agents within [`Safety::margin`] of an end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound: Option<f64>,
+    /// Pairs of agents closer than [`Safety::radius`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coll: Option<f64>,
+    /// Mean (v_{t+1} - v_t)^2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accel: Option<f64>,
+    /// Mean (z_T - z*)^2 at the last control step.
+    pub terminal: f64,
+    /// Squared total forcing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_forcing: Option<f64>,
+    /// Agents within [`Obstacles::margin`] of a disc.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub obstacle: Option<f64>,
+    /// Distance of centroids and spreads, mean over all control steps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moment: Option<f64>,
+    /// The same at the last control step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moment_end: Option<f64>,
+    /// Squared relative change of the mass.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mass: Option<f64>,
+    /// Mean |v_{t+1} - v_t|^2, of densities.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub smooth: Option<f64>,
+}
+
+/// Distances that mobile agents keep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Safety {
+    /// To the ends of the domain.
+    pub margin: f64,
+    /// To each other.
+    pub radius: f64,
+    /// How near the ends they are let at all; 0 where there is no such key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wall: Option<f64>,
+}
+
+/// Discs that agents may not enter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Obstacles {
+    /// Where they stand.
+    pub layout: Layout,
+    /// What keeps agents out, beside the loss.
+    pub filter: Filter,
+    /// Distance agents should keep from a rim.
+    pub margin: f64,
+}
+
+/// The optimisation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Train {
+    /// Cases per update.
+    pub batch: usize,
+    /// Updates of the parameters.
+    pub updates: usize,
+    /// Learning rate: first of the exponential, highest of the cosine schedule.
+    pub lr: f64,
+    /// Shape of the learning rate over the updates.
+    pub schedule: Decay,
+    /// Exponential: updates until the rate has halved.
+    pub half_life: f64,
+    /// Cosine: updates of the linear warm-up from `lr_start` to `lr`.
+    pub warmup: usize,
+    /// Cosine: rate at the start of the warm-up.
+    pub lr_start: f64,
+    /// Cosine: rate of the last update.
+    pub lr_end: f64,
+    /// Bound of the gradient's global norm.
+    pub clip: f64,
+    /// Bound of every derivative that goes from one control step back to the one before, per case; 0 for none. It keeps gradients
+    /// finite where a case is unstable.
+    pub step_clip: f64,
+    /// Share of training cases whose agents start elsewhere: those that move anywhere, static ones on a lattice that is moved as a whole.
+    pub scatter: f64,
+    /// Range of the share of agents that fail in a training case, from a random step on: half of the cases lose them at the start, the
+    /// others during the first half of the rollout. [`Failure::share`] comes first.
+    pub failure: [f64; 2],
+    /// Share of training cases that have fewer agents from the start, evenly placed, instead of some that fail: as many as
+    /// [`Train::failure`] leaves.
+    pub fewer: f64,
+    /// Share of the cases of a batch that go on where the rollout before ended, up to three times, instead of starting anew: what was
+    /// reached is to be held.
+    pub hold: f64,
+    /// How much the distance to the target counts in rollouts that go on: errors are small there.
+    pub hold_weight: f64,
+    /// Seed of every random stream of the run.
+    pub seed: u64,
+    /// Memory, in MB, for storing step values instead of recomputing them.
+    pub memory_mb: usize,
+    /// Updates between two checkpoints.
+    pub checkpoint_every: usize,
+}
