@@ -308,13 +308,13 @@ fn table() -> Table {
 }
 
 fn protocol() -> String {
-    "shipped policies, first cases of the test pool, the same for both. A plan is a sequence of actions of all \
-     agents in all control steps, within the bounds of the task, optimised for the error alone by projected \
-     Adam through the solver (cosine rate; the logarithm of the error; 1D in double, 2D in single precision), \
-     last errors in 1D then by projected L-BFGS, with the initial field known. Descents start from the policy's own actions and from zero, for ks1d also \
-     from a pulse in the second Fourier mode; of every case the best counts. The problem is not convex: a plan \
-     is an upper bound of the optimum, and no proof that nothing lower exists. A policy must also act without \
-     knowing the field elsewhere, and was trained with a cost of effort. Intervals are 95 % bootstrap over \
-     cases."
+    "shipped policies, first cases of the test pool, the same for both. A plan is a sequence of actions \
+     of all agents in all control steps, within the bounds of the task, optimised for the error alone by \
+     projected Adam through the solver (cosine rate; the logarithm of the error; 1D in double, 2D in \
+     single precision), last errors in 1D then by projected L-BFGS, with the initial field known. \
+     Descents start from the policy's own actions and from zero, for ks1d also from a pulse in the second \
+     Fourier mode; of every case the best counts. The problem is not convex: a plan is an upper bound of \
+     the optimum, and no proof that nothing lower exists. A policy must also act without knowing the \
+     field elsewhere, and was trained with a cost of effort. Intervals are 95 % bootstrap over cases."
         .to_string()
 }
