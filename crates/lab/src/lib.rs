@@ -3,13 +3,15 @@
 //! The way of the data: rollouts of some cases ([`evaluated`], on a rectangle [`run_2d`]) and the log of a
 //! training ([`training_log`]) become [`figures`]; figures, tables and the settings that a run changed
 //! ([`settings`]) become a [`report`]. An experiment ([`experiments`]) asks a [`workshop`] for policies and
-//! measurements and turns them into [`results`]; so does a [`sweep`] of one policy.
+//! measurements and turns them into [`results`]; so does a [`sweep`] of one policy. [`open_loop`] finds how good
+//! any policy could be.
 
 pub mod evaluated;
 pub mod experiments;
 pub mod figures;
 pub mod intervals;
 pub mod numbers;
+pub mod open_loop;
 mod over_cases;
 pub mod published;
 pub mod report;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 const PAGE: &str = "docs/results.md";
 const RESULTS: &str = "results";
 /// Experiments whose tasks can be chosen.
-const BY_TASK: [&str; 5] = ["methods", "table", "cardinality", "cardinality-paper", "failure"];
+const BY_TASK: [&str; 6] = ["methods", "table", "cardinality", "cardinality-paper", "failure", "optimum"];
 
 pub fn run(request: &Reproduce) -> Result<(), Failure> {
     match request.name.as_deref() {

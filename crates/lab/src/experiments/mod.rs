@@ -12,6 +12,7 @@ mod methods;
 mod nmpc;
 mod noise;
 mod noise_effort;
+mod optimum;
 mod over_seeds;
 mod physics;
 mod safety;
@@ -76,6 +77,7 @@ pub fn experiments() -> &'static [Experiment] {
         Experiment { name: "theory", title: "The mean-field limit", run: theory::run },
         Experiment { name: "latency", title: "Time of a decision", run: latency::run },
         Experiment { name: "nmpc", title: "Model predictive control", run: nmpc::run },
+        Experiment { name: "optimum", title: "How good could any policy be", run: optimum::run },
     ]
 }
 

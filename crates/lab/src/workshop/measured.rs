@@ -118,6 +118,15 @@ impl Workshop<'_> {
         key: &str,
         make: impl FnOnce() -> X,
     ) -> Result<(X, bool), LabError> {
+        self.kept_if(key, || Ok(make()))
+    }
+
+    /// The same of something that may fail, or be stopped; then nothing is kept.
+    pub(crate) fn kept_if<X: Serialize + DeserializeOwned>(
+        &self,
+        key: &str,
+        make: impl FnOnce() -> Result<X, LabError>,
+    ) -> Result<(X, bool), LabError> {
         self.check()?;
         let folder = self.folder.join("measured");
         // other code may measure other numbers
@@ -126,7 +135,7 @@ impl Workshop<'_> {
         {
             return Ok((before, false));
         }
-        let made = make();
+        let made = make()?;
         fs::create_dir_all(&folder).map_err(|error| learn::files::FileError::io("create", &folder, error))?;
         let text = serde_json::to_string(&made).expect("measurements are plain data");
         write_atomically(&path, |file| file.write_all(text.as_bytes()))?;

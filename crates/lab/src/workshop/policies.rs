@@ -56,6 +56,12 @@ impl Workshop<'_> {
         Ok(Trained { policy, seconds: Some(seconds) })
     }
 
+    /// The shipped policy of a task, whatever it was trained with; `None` if there is none.
+    pub(crate) fn shipped_policy(&self, task: &str) -> Option<Trained> {
+        let policy = PolicyFile::read(&self.shipped.join(format!("{task}.safetensors"))).ok()?;
+        Some(Trained { policy, seconds: None })
+    }
+
     /// Trains a config unless it was before, and tells how that went. A training that diverged is a result
     /// too.
     pub(crate) fn outcome(&self, config: &Config) -> Result<Outcome, LabError> {

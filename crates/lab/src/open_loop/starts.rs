@@ -1,0 +1,65 @@
+//! Where descents start.
+
+use std::f64::consts::TAU;
+
+use control::agents::start_positions;
+use control::{Config, Trajectories};
+
+/// Share of the horizon that a pulse takes.
+const PULSE: f64 = 1.0 / 3.0;
+/// Smallest and largest amplitude of a pulse, in units of the bound.
+const AMPLITUDES: [f64; 2] = [0.05, 0.25];
+
+/// Where a descent starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// What the policy does.
+    Policy,
+    /// No action at all.
+    Zero,
+    /// A pulse in the second Fourier mode: from zero a descent may stay symmetric.
+    Pulse,
+}
+
+impl Start {
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Start::Policy => "policy",
+            Start::Zero => "zero",
+            Start::Pulse => "pulse",
+        }
+    }
+}
+
+/// What agents did in rollouts, in units of their bounds: intensities, then velocities, step by step.
+pub fn decided(config: &Config, rollouts: &Trajectories<f32>) -> Vec<f64> {
+    let bounds = [("u", config.actuation.u_max), ("v", config.actuation.v_max)];
+    let records: Vec<(&[f32], f64)> = bounds
+        .into_iter()
+        .filter_map(|(name, bound)| Some((rollouts.record(name)?, bound.filter(|bound| *bound > 0.0)?)))
+        .collect();
+    let all = rollouts.samples * rollouts.steps;
+    let of_step = |step: usize| {
+        records.iter().flat_map(move |(record, bound)| {
+            let size = record.len() / all;
+            record[step * size..(step + 1) * size].iter().map(move |x| f64::from(*x) / bound)
+        })
+    };
+    (0..all).flat_map(of_step).collect()
+}
+
+/// Intensities of static agents in the second Fourier mode during the first third of a rollout. Amplitudes
+/// and phases are scattered evenly over the cases.
+pub fn pulse(config: &Config, case: usize) -> Vec<f64> {
+    let scattered = |irrational: f64| ((case + 1) as f64 * irrational).fract();
+    let [least, most] = AMPLITUDES;
+    let amplitude = least + (most - least) * scattered(2.0_f64.sqrt());
+    let phase = TAU * scattered(3.0_f64.sqrt());
+    let wave = |x: &f64| amplitude * (2.0 * TAU * x / config.grid.length + phase).cos();
+    let intensities: Vec<f64> = start_positions(config).iter().map(wave).collect();
+    let last = (PULSE * config.time.steps as f64).ceil() as usize;
+    let mut actions = intensities.repeat(last);
+    actions.resize(config.time.steps * config.agents, 0.0);
+    actions
+}
