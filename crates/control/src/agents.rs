@@ -165,14 +165,17 @@ mod tests {
         let all = start_positions(&config);
         // 11 columns of 9 or 10: neighbours in a column are further apart than columns, as on a hexagonal lattice
         let columns: Vec<f64> = (0..11).map(|k| 32.0 * (f64::from(k) + 0.5) / 11.0).collect();
-        let of = |k: usize| (0..100).filter(|&i| (all[i] - columns[k]).abs() < 1e-9).map(|i| all[100 + i]);
-        let counts: Vec<usize> = (0..11).map(|k| of(k).count()).collect();
+        let of = |k: usize| -> Vec<f64> {
+            let here = (0..100).filter(|&i| (all[i] - columns[k]).abs() < 1e-9);
+            here.map(|i| all[100 + i]).collect()
+        };
+        let counts: Vec<usize> = (0..11).map(|k| of(k).len()).collect();
         assert!(counts.iter().all(|count| [9, 10].contains(count)), "{counts:?}");
         for (k, count) in counts.iter().enumerate() {
             let spacing = 32.0 / *count as f64;
             let first = if k % 2 == 0 { 0.25 } else { 0.75 } * spacing;
             let expected: Vec<f64> = (0..*count).map(|j| first + j as f64 * spacing).collect();
-            assert_near(&of(k).collect::<Vec<_>>(), &expected);
+            assert_near(&of(k), &expected);
         }
         // on a ring agents stand in pairs
         let sets = ["actuation.starts=staggered", "agents=4"].map(String::from);
