@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Times training updates of cinoc and of a JAX implementation of the same tasks, in turns, and prints the ratio.
+"""Times training updates of cinoc and of a JAX implementation of the same tasks, in turns; prints the ratio.
 
     scripts/compare_with_jax.py --peer DIR [--python PYTHON] [--rounds 5] [--tasks fkpp1d heat1d ks1d]
-    scripts/compare_with_jax.py --peer DIR --rounds 2 --repeat 1 --tasks heat2d heat2d-obstacles ks2d turb2d density2d
+    scripts/compare_with_jax.py --peer DIR --rounds 2 --repeat 1 --tasks heat2d ks2d turb2d density2d
 
-The 2D tasks are timed with the network JAX has (`policy.padding = "zero"`) and, where the preset shares feature maps, with that too.
+The 2D tasks are timed with the network JAX has (`policy.padding = "zero"`). Where the preset shares feature
+maps, they are timed with that too.
 
-DIR holds `bench1d.py` and `bench2d.py`, called as `python bench1d.py --task T --batch B --agents M --repeat R`, which must print one JSON
-object with `update_s` and `forward_s` (medians). PYTHON is an interpreter with JAX (`pip install jax safetensors`). Both sides use every
-core of the machine, single precision, and the same batch, agents and steps. They run in turns, so that a machine whose
-speed drifts does not favour either; what counts is the median over the rounds.
+DIR holds `bench1d.py` and `bench2d.py`, called as
+`python bench1d.py --task T --batch B --agents M --steps S --repeat R`. They must print one JSON object with
+`update_s` and `forward_s` (medians). PYTHON is an interpreter with JAX (`pip install jax safetensors`). Both
+sides use every core of the machine, single precision, and the same batch, agents and steps. They run in turns,
+so that a machine whose speed drifts does not favour either; what counts is the median over the rounds.
 """
 import argparse
 import json
@@ -25,6 +27,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # the work of the peer: the published network
 PLAIN = ["--preset", "paper"]
+OURS = ("update_s", "forward_s", "gflops", "peak_share", "peak_rss_mb", "decision_us_p50")
+
 
 def measure(command, folder):
     result = subprocess.run(command, cwd=folder, capture_output=True, text=True)
@@ -34,7 +38,8 @@ def measure(command, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("--peer", type=pathlib.Path, required=True)
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--rounds", type=int, default=5)
@@ -53,27 +58,29 @@ def main():
         ours, peers = {name: [] for name in variants}, []
         for _ in range(args.rounds):
             for name, sets in variants.items():
-                own = measure([ROOT / "target/release/cinoc", "bench", task, "--json", "--threads", str(threads), *PLAIN,
-                               "--repeat", str(args.repeat), *sets], ROOT)
+                own = measure([ROOT / "target/release/cinoc", "bench", task, "--json", *PLAIN, *sets,
+                               "--threads", str(threads), "--repeat", str(args.repeat)], ROOT)
                 ours[name].append(own)
-            peers.append(measure([args.python, "bench2d.py" if plane else "bench1d.py", "--task", task, "--batch", str(own["batch"]),
-                                  "--agents", str(own["agents"]), "--steps", str(own["steps"]), "--repeat", str(args.repeat)],
-                                 args.peer))
+            peer = [args.python, "bench2d.py" if plane else "bench1d.py", "--task", task]
+            for key in ("batch", "agents", "steps"):
+                peer += [f"--{key}", str(own[key])]
+            peers.append(measure([*peer, "--repeat", str(args.repeat)], args.peer))
         median = lambda runs, key: statistics.median(run[key] for run in runs)
         for name, runs in ours.items():
             ratios = sorted(p["update_s"] / o["update_s"] for p, o in zip(peers, runs))
-            rows.append((name, own, {k: median(runs, k) for k in ("update_s", "forward_s", "gflops", "peak_share", "peak_rss_mb",
-                                                                   "decision_us_p50")},
+            rows.append((name, own, {k: median(runs, k) for k in OURS},
                          {k: median(peers, k) for k in ("update_s", "forward_s")}, ratios))
     print(f"\n{threads} threads, f32, median of {args.rounds} rounds in turns\n")
-    print("| task | batch x agents x steps | JAX update | cinoc update | ratio (min..max) | JAX rollout | cinoc rollout "
-          "| Gflop/s | share of peak | decision p50 | peak RSS |")
+    print("| task | batch x agents x steps | JAX update | cinoc update | ratio (min..max) | JAX rollout "
+          "| cinoc rollout | Gflop/s | share of peak | decision p50 | peak RSS |")
     print("|---|---|---|---|---|---|---|---|---|---|---|")
     for task, own, mine, peer, ratios in rows:
-        print(f"| {task} | {own['batch']} x {own['agents']} x {own['steps']} | {1e3 * peer['update_s']:.1f} ms "
-              f"| {1e3 * mine['update_s']:.1f} ms | {statistics.median(ratios):.2f} ({ratios[0]:.2f}..{ratios[-1]:.2f}) "
+        print(f"| {task} | {own['batch']} x {own['agents']} x {own['steps']} "
+              f"| {1e3 * peer['update_s']:.1f} ms | {1e3 * mine['update_s']:.1f} ms "
+              f"| {statistics.median(ratios):.2f} ({ratios[0]:.2f}..{ratios[-1]:.2f}) "
               f"| {1e3 * peer['forward_s']:.1f} ms | {1e3 * mine['forward_s']:.1f} ms | {mine['gflops']:.0f} "
-              f"| {100 * mine['peak_share']:.0f} % | {mine['decision_us_p50']:.1f} us | {mine['peak_rss_mb']:.0f} MB |")
+              f"| {100 * mine['peak_share']:.0f} % | {mine['decision_us_p50']:.1f} us "
+              f"| {mine['peak_rss_mb']:.0f} MB |")
 
 
 if __name__ == "__main__":
