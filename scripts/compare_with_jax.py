@@ -10,7 +10,7 @@ maps, they are timed with that too.
 DIR holds `bench1d.py` and `bench2d.py`, called as
 `python bench1d.py --task T --batch B --agents M --steps S --repeat R`. They must print one JSON object with
 `update_s` and `forward_s` (medians). PYTHON is an interpreter with JAX (`pip install jax safetensors`). Both
-sides use every core of the machine, single precision, and the same batch, agents and steps. They run in turns,
+sides use every core of the machine, single precision, the same batch, agents and steps. They run in turns,
 so that a machine whose speed drifts does not favour either; what counts is the median over the rounds.
 """
 import argparse
