@@ -6,7 +6,7 @@
 //! it, and reverse rule: the difference between steps with five copies of the primitive and with one, best of many repeats. It includes one
 //! sum over the output, which is what the row `sum` measures.
 
-use adjoint::*;
+use cinoc_adjoint::*;
 use std::time::Instant;
 
 type Build = for<'t> fn(&'t Tracer, &[Var<'t>]) -> Var<'t>;

@@ -32,7 +32,7 @@
 //! The same in code. Arithmetic on a [`Var`] computes nothing; it writes the step down:
 //!
 //! ```
-//! use adjoint::{Program, Run, Strategy, Threads, Tracer};
+//! use cinoc_adjoint::{Program, Run, Strategy, Threads, Tracer};
 //!
 //! let tracer = Tracer::new();
 //! let (r, z) = (tracer.param("r", 1, 1), tracer.state("z", 1, 1));

@@ -1,7 +1,7 @@
 //! Convolutions against their definition, written out, and their reverse rules against central differences in double precision,
 //! on every instruction set, for lanes that do and do not fill vectors.
 
-use adjoint::*;
+use cinoc_adjoint::*;
 
 /// Numbers in [-1, 1] that look random but are the same everywhere.
 fn noise(seed: u64, count: usize) -> Vec<f64> {

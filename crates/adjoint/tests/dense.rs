@@ -1,6 +1,6 @@
 //! Dense layers in single precision, at the sizes of policies: nothing is lost but the rounding of singles, on every instruction set.
 
-use adjoint::{Isa, Outcome, Program, Run, Strategy, Threads, Tracer};
+use cinoc_adjoint::{Isa, Outcome, Program, Run, Strategy, Threads, Tracer};
 
 struct Layer {
     inputs: usize,
@@ -13,7 +13,7 @@ const SAMPLES: usize = 16;
 const STEPS: usize = 2;
 
 /// Records and gradients of a step `z' = z + small tanh(w z + b)` with a weight per output on what is summed.
-fn gradient<T: adjoint::Real>(layer: &Layer, chunk: usize, isa: Isa) -> Vec<Vec<f64>> {
+fn gradient<T: cinoc_adjoint::Real>(layer: &Layer, chunk: usize, isa: Isa) -> Vec<Vec<f64>> {
     let &Layer { inputs, outputs, cols, bias } = layer;
     let tracer = Tracer::new();
     let w = tracer.param("w", inputs, outputs);
@@ -22,7 +22,7 @@ fn gradient<T: adjoint::Real>(layer: &Layer, chunk: usize, isa: Isa) -> Vec<Vec<
     let y = z.dense(w, bias.then_some(b));
     // the next state takes its rows from the outputs, again and again
     let rows: Vec<_> = (0..inputs).map(|i| vec![(i % outputs, 0.1)]).collect();
-    tracer.advance(z, z + y.tanh().linear(&adjoint::Sparse::from_rows(outputs, rows)));
+    tracer.advance(z, z + y.tanh().linear(&cinoc_adjoint::Sparse::from_rows(outputs, rows)));
     tracer.record("y", y);
     tracer.term("square", y.mean_square());
 

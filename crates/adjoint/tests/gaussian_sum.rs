@@ -1,7 +1,7 @@
 //! A sum of bumps made in one go against the same made of two primitives that are compared with central differences
 //! (`primitives.rs`): values and gradients, on every instruction set, for blocks of one point and of many.
 
-use adjoint::*;
+use cinoc_adjoint::*;
 
 fn bump(points: usize, sigma: f64, period: Option<f64>) -> Bump {
     let points = (0..points).map(|i| i as f64 / (points - 1) as f64).collect();

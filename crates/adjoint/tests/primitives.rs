@@ -3,7 +3,7 @@
 
 mod differences;
 
-use adjoint::*;
+use cinoc_adjoint::*;
 use differences::{Case, case, check_agreement, check_reverse_rules, noise};
 
 fn lattice(periodic: bool, sampling: Sampling) -> Lattice {

@@ -2,7 +2,7 @@
 //! differences in double precision, on every instruction set, for numbers of samples that do and do not divide a
 //! vector.
 
-use adjoint::*;
+use cinoc_adjoint::*;
 
 /// Numbers that look random but are the same everywhere.
 fn noise(seed: u64, count: usize) -> Vec<f64> {

@@ -2,7 +2,7 @@
 //! same values and the same adjoints of the fields, inside the lattice and at its ends, on every instruction set. And windows
 //! against their definition.
 
-use adjoint::*;
+use cinoc_adjoint::*;
 
 const AGENTS: usize = 5;
 const POINTS: usize = 40;

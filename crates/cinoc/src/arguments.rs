@@ -100,11 +100,11 @@ pub enum Preset {
     Paper,
 }
 
-impl From<Preset> for control::config::Preset {
+impl From<Preset> for cinoc_control::config::Preset {
     fn from(preset: Preset) -> Self {
         match preset {
-            Preset::Default => control::config::Preset::Default,
-            Preset::Paper => control::config::Preset::Paper,
+            Preset::Default => cinoc_control::config::Preset::Default,
+            Preset::Paper => cinoc_control::config::Preset::Paper,
         }
     }
 }
@@ -175,11 +175,11 @@ pub enum AnimationFormat {
     Apng,
 }
 
-impl From<AnimationFormat> for lab::figures::AnimationFormat {
+impl From<AnimationFormat> for cinoc_lab::figures::AnimationFormat {
     fn from(format: AnimationFormat) -> Self {
         match format {
-            AnimationFormat::Gif => lab::figures::AnimationFormat::Gif,
-            AnimationFormat::Apng => lab::figures::AnimationFormat::Apng,
+            AnimationFormat::Gif => cinoc_lab::figures::AnimationFormat::Gif,
+            AnimationFormat::Apng => cinoc_lab::figures::AnimationFormat::Apng,
         }
     }
 }
@@ -224,14 +224,14 @@ pub enum SweepAxis {
     Grid,
 }
 
-impl From<SweepAxis> for lab::sweep::Axis {
+impl From<SweepAxis> for cinoc_lab::sweep::Axis {
     fn from(axis: SweepAxis) -> Self {
         match axis {
-            SweepAxis::Agents => lab::sweep::Axis::Agents,
-            SweepAxis::Noise => lab::sweep::Axis::Noise,
-            SweepAxis::Failure => lab::sweep::Axis::Failure,
-            SweepAxis::Physics => lab::sweep::Axis::Physics,
-            SweepAxis::Grid => lab::sweep::Axis::Grid,
+            SweepAxis::Agents => cinoc_lab::sweep::Axis::Agents,
+            SweepAxis::Noise => cinoc_lab::sweep::Axis::Noise,
+            SweepAxis::Failure => cinoc_lab::sweep::Axis::Failure,
+            SweepAxis::Physics => cinoc_lab::sweep::Axis::Physics,
+            SweepAxis::Grid => cinoc_lab::sweep::Axis::Grid,
         }
     }
 }

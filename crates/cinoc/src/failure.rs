@@ -1,12 +1,12 @@
 //! How a command can end badly.
 
 use crate::terminal::paint;
-use control::config::ConfigError;
-use control::data::PaperCasesError;
-use lab::workshop::LabError;
-use learn::evaluate::DivergedRollout;
-use learn::policy_file::PolicyError;
-use learn::run::RunError;
+use cinoc_control::config::ConfigError;
+use cinoc_control::data::PaperCasesError;
+use cinoc_lab::workshop::LabError;
+use cinoc_learn::evaluate::DivergedRollout;
+use cinoc_learn::policy_file::PolicyError;
+use cinoc_learn::run::RunError;
 use std::process::ExitCode;
 
 /// Why a command did not do what was asked.

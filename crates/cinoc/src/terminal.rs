@@ -1,7 +1,7 @@
 //! What people see: colour, tables and progress on a terminal, none of them elsewhere.
 
+use cinoc_lab::workshop::Watch;
 use indicatif::{ProgressBar, ProgressStyle};
-use lab::workshop::Watch;
 use std::cell::Cell;
 use std::io::IsTerminal;
 use std::sync::Arc;

@@ -76,7 +76,7 @@ fn damaged_policies_and_cases() {
     // a checkpoint is not a policy
     refused(at, &["eval", "run/checkpoint.safetensors"], 2, &["checkpoint", "must be cinoc policy"]);
 
-    let mut cases = learn::files::Tensors::default();
+    let mut cases = cinoc_learn::files::Tensors::default();
     let mut z0 = vec![0.0f32; 200];
     cases.insert("zt", &[2, 100], z0.clone());
     z0[150] = f32::NAN;

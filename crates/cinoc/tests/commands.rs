@@ -161,8 +161,8 @@ fn the_published_form_is_trained_on_request() {
 #[test]
 fn a_wrong_golden_file_fails() {
     let folder = tempfile::tempdir().unwrap();
-    let mut file = learn::files::Tensors::read(Path::new(&golden("ks1d"))).unwrap();
-    if let learn::files::Data::F64(values) = &mut file.tensors.get_mut("u_traj").unwrap().data {
+    let mut file = cinoc_learn::files::Tensors::read(Path::new(&golden("ks1d"))).unwrap();
+    if let cinoc_learn::files::Data::F64(values) = &mut file.tensors.get_mut("u_traj").unwrap().data {
         values[3] += 1e-6;
     }
     file.write(&folder.path().join("wrong")).unwrap();

@@ -52,7 +52,7 @@ fn every_experiment_runs_when_it_has_to_be_quick() {
 
 #[test]
 fn the_page_of_results_is_made_from_the_committed_files() {
-    let made = lab::results::page(&project().join("results"), "../results/").unwrap();
+    let made = cinoc_lab::results::page(&project().join("results"), "../results/").unwrap();
     let committed = fs::read_to_string(project().join("docs/results.md")).unwrap();
     assert!(
         made == committed,
@@ -80,7 +80,7 @@ fn tasks_measured_one_by_one_end_up_in_one_file_that_says_what_made_it() {
     assert_eq!(tasks(&both), ["heat1d", "fkpp1d"]);
     assert_eq!(both["charts"][0]["curves"].as_array().unwrap().len(), 2);
     let version = both["provenance"]["version"].as_str().unwrap();
-    assert_eq!(version, lab::results::version());
+    assert_eq!(version, cinoc_lab::results::version());
     assert_eq!(both["provenance"]["policies"].as_object().unwrap().len(), 2);
     assert!(listed().contains("of this code"), "{}", listed());
 

@@ -9,8 +9,8 @@
 use crate::config::{Config, Equation, Normalization};
 use crate::physics;
 use crate::policy::Action;
-use adjoint::{Bump, Var};
-use pde::Dynamics;
+use cinoc_adjoint::{Bump, Var};
+use cinoc_pde::Dynamics;
 use std::f64::consts::TAU;
 
 /// The actuators of a task.
@@ -32,7 +32,7 @@ impl Actuation {
             Normalization::Peak => 1.0,
             Normalization::Mass => 1.0 / (TAU.sqrt() * actuation.sigma),
         };
-        let bump = |axis: &pde::Axis| Bump {
+        let bump = |axis: &cinoc_pde::Axis| Bump {
             points: axis.points(),
             sigma: actuation.sigma,
             period: axis.period(),

@@ -28,8 +28,8 @@ use crate::objective::{self, Step, Weights};
 use crate::obstacles::Discs;
 use crate::physics;
 use crate::policy::{self, Action, Policy, Sight};
-use adjoint::{Trace, Tracer, Var};
-use pde::Dynamics;
+use cinoc_adjoint::{Trace, Tracer, Var};
+use cinoc_pde::Dynamics;
 
 /// Traces one control step of an equation with `config.agents` agents, with the terms of the objective or without, the agents with
 /// weights or all of weight 1.

@@ -6,7 +6,7 @@
 use crate::actuation::Actuation;
 use crate::config::Config;
 use crate::policy::{self, Policy, Sight};
-use adjoint::{Program, Real, Session, Threads, Trace, Tracer};
+use cinoc_adjoint::{Program, Real, Session, Threads, Trace, Tracer};
 use std::sync::Arc;
 
 /// Traces a decision: sequences `z` and `xi`, fixed `target`, records `u`, where agents have intensities, and `v`, where they move.

@@ -5,7 +5,7 @@
 use crate::agents::start_positions;
 use crate::config::Config;
 use crate::random::{Purpose, stream};
-use pde::random_field::normals;
+use cinoc_pde::random_field::normals;
 use rand::Rng;
 use rand::seq::index;
 use rand_chacha::ChaCha8Rng;

@@ -8,7 +8,7 @@
 
 use crate::config::Config;
 use crate::physics;
-use adjoint::{Sparse, Var};
+use cinoc_adjoint::{Sparse, Var};
 
 /// Coordinates of the grid points a density lives on.
 pub struct Coordinates<'t> {

@@ -22,7 +22,7 @@
 use crate::config::{Config, Equation, Loss};
 use crate::moments::Moments;
 use crate::obstacles::Discs;
-use adjoint::{Sparse, Var};
+use cinoc_adjoint::{Sparse, Var};
 
 /// One control step, as the terms see it.
 pub struct Step<'t> {

@@ -5,7 +5,7 @@
 //! are moved out of the margins in either case.
 
 use crate::config::{self, Config, Layout};
-use adjoint::Var;
+use cinoc_adjoint::Var;
 
 /// Some discs of one radius.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,7 +85,7 @@ impl Discs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use adjoint::{Program, Run, Threads, Tracer};
+    use cinoc_adjoint::{Program, Run, Threads, Tracer};
 
     fn discs(sets: &[&str]) -> Discs {
         let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();

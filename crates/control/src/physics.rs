@@ -1,8 +1,10 @@
 //! Which equation a task runs.
 
 use crate::config::{Config, Equation, Transport};
-use pde::density::{Density, Medium};
-use pde::{Axis, Dynamics, Fkpp, Grid, Heat, Heat2d, KuramotoSivashinsky, KuramotoSivashinsky2d, Vorticity};
+use cinoc_pde::density::{Density, Medium};
+use cinoc_pde::{
+    Axis, Dynamics, Fkpp, Grid, Heat, Heat2d, KuramotoSivashinsky, KuramotoSivashinsky2d, Vorticity,
+};
 
 /// The axes of a task's domain.
 pub fn axes(config: &Config) -> Vec<Axis> {
@@ -45,8 +47,8 @@ pub fn dynamics(config: &Config) -> Box<dyn Dynamics> {
         Equation::Vorticity => Box::new(Vorticity::new(x, y(), nu(), dt)),
         Equation::Density => {
             let transport = match physics.transport.expect("a transport") {
-                Transport::Advective => pde::density::Transport::Advective,
-                Transport::Conservative => pde::density::Transport::Conservative,
+                Transport::Advective => cinoc_pde::density::Transport::Advective,
+                Transport::Conservative => cinoc_pde::density::Transport::Conservative,
             };
             let medium = Medium {
                 drift: [0.0, physics.drift.expect("a drift")],

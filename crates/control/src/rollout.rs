@@ -10,8 +10,8 @@ use crate::data::Cases;
 use crate::disturbance::Disturbance;
 use crate::objective;
 use crate::physics;
-use adjoint::{Gradient, Input, Outcome, Program, Real, Run, Shape, Strategy, Threads, Trace};
-use pde::Dynamics;
+use cinoc_adjoint::{Gradient, Input, Outcome, Program, Real, Run, Shape, Strategy, Threads, Trace};
+use cinoc_pde::Dynamics;
 
 /// A loop ready to run, for `config.agents` agents and `config.time.steps` control steps.
 pub struct ClosedLoop<T: Real> {

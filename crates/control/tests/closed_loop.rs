@@ -1,7 +1,7 @@
 //! The closed loop as a whole: what must hold whatever the policy does.
 
-use adjoint::{Strategy, Threads};
-use control::{Cases, ClosedLoop, Config, Decision, Disturbance, Pool, Purpose, policy, random};
+use cinoc_adjoint::{Strategy, Threads};
+use cinoc_control::{Cases, ClosedLoop, Config, Decision, Disturbance, Pool, Purpose, policy, random};
 
 fn config(task: &str, sets: &[&str]) -> Config {
     let mut all = vec!["time.steps=12".to_string()];
@@ -25,7 +25,8 @@ fn single(values: &[f64]) -> Vec<f32> {
 }
 
 const TASKS: [&str; 3] = ["fkpp1d", "heat1d", "ks1d"];
-const NOISE: Disturbance = Disturbance { seed: 1, during: control::disturbance::During::Training, first: 0 };
+const NOISE: Disturbance =
+    Disturbance { seed: 1, during: cinoc_control::disturbance::During::Training, first: 0 };
 
 /// Every option that adds an input to the loop.
 const DISTURBED: [&str; 9] = [

@@ -1,12 +1,13 @@
 //! The closed loop of the 2D tasks: what must hold whatever the policy does.
 
-use adjoint::{Strategy, Threads};
-use control::obstacles::Discs;
-use control::{Cases, ClosedLoop, Config, Decision, Disturbance, Pool, Purpose, policy, random};
+use cinoc_adjoint::{Strategy, Threads};
+use cinoc_control::obstacles::Discs;
+use cinoc_control::{Cases, ClosedLoop, Config, Decision, Disturbance, Pool, Purpose, policy, random};
 use std::f64::consts::TAU;
 
 const TASKS: [&str; 5] = ["density2d", "heat2d", "heat2d-obstacles", "ks2d", "turb2d"];
-const NOISE: Disturbance = Disturbance { seed: 1, during: control::disturbance::During::Training, first: 0 };
+const NOISE: Disturbance =
+    Disturbance { seed: 1, during: cinoc_control::disturbance::During::Training, first: 0 };
 
 /// A task made small: few steps, few channels, states that were not spun up.
 fn config(task: &str, sets: &[&str]) -> Config {

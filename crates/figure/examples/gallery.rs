@@ -4,7 +4,7 @@
 use std::f64::consts::{PI, TAU};
 use std::path::{Path, PathBuf};
 
-use figure::{
+use cinoc_figure::{
     Animation, AnimationFormat, Colour, ColourBar, ColourMap, Figure, FigureError, Lines, Map, Marker, Series,
 };
 

@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use figure::{Animation, AnimationFormat, ColourMap, Figure, FigureError, Map};
+use cinoc_figure::{Animation, AnimationFormat, ColourMap, Figure, FigureError, Map};
 
 const FRAMES: usize = 6;
 

@@ -1,6 +1,6 @@
 //! The PNG file: its size, and what its pixels show.
 
-use figure::{Colour, ColourMap, Figure, FigureError, Legend, Lines, Map, Series};
+use cinoc_figure::{Colour, ColourMap, Figure, FigureError, Legend, Lines, Map, Series};
 
 struct Pixels {
     width: usize,

@@ -1,6 +1,6 @@
 //! Whatever the numbers are, a figure can be drawn, and nothing in it is "NaN" or "inf".
 
-use figure::{ColourBar, ColourMap, Figure, Lines, Map, Marker, Series};
+use cinoc_figure::{ColourBar, ColourMap, Figure, Lines, Map, Marker, Series};
 use proptest::prelude::*;
 
 fn assert_sound(figure: &Figure) {

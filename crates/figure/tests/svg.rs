@@ -1,6 +1,6 @@
 //! The SVG document: well formed, complete, and the same every time.
 
-use figure::{Colour, ColourBar, ColourMap, Figure, Legend, Lines, Map, Marker, Series};
+use cinoc_figure::{Colour, ColourBar, ColourMap, Figure, Legend, Lines, Map, Marker, Series};
 use roxmltree::{Document, Node};
 
 fn texts<'a>(document: &'a Document) -> Vec<&'a str> {

@@ -3,10 +3,10 @@
 //! A rollout records what is there after each of its T control steps. A picture begins at t = 0, so everything here that depends
 //! on time has T + 1 values, the first from the case itself; only actions, which lead from one state to the next, have T.
 
-use control::agents::start_positions;
-use control::physics::grid;
-use control::{Cases, Config, Trajectories};
-use learn::evaluate::Rollouts;
+use cinoc_control::agents::start_positions;
+use cinoc_control::physics::grid;
+use cinoc_control::{Cases, Config, Trajectories};
+use cinoc_learn::evaluate::Rollouts;
 
 /// Cases of a task, rolled out with and without control.
 #[derive(Clone, Copy)]

@@ -1,6 +1,6 @@
 //! Numbers as a reader wants them.
 
-use learn::evaluate::Spread;
+use cinoc_learn::evaluate::Spread;
 
 /// Three significant digits, with a power of ten where zeros would have to be counted.
 pub fn number(value: f64) -> String {

@@ -7,8 +7,8 @@ use thiserror::Error;
 
 use crate::Evaluated;
 use crate::evaluated::Control;
-use control::config::Equation;
-use control::obstacles::Discs;
+use cinoc_control::config::Equation;
+use cinoc_control::obstacles::Discs;
 
 /// The task is on an interval.
 #[derive(Debug, Error)]

@@ -1,6 +1,6 @@
 //! The settings by which one config differs from another, as the command line takes them.
 
-use control::Config;
+use cinoc_control::Config;
 use toml::{Table, Value};
 
 /// `key=value` for every setting of `config` that `base` has otherwise, in alphabetical order.
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn a_preset_changes_nothing() {
-        for task in control::config::tasks() {
+        for task in cinoc_control::config::tasks() {
             assert!(round_trip(task.name, &[]).is_empty());
         }
     }

@@ -1,7 +1,7 @@
 //! One policy along one axis of circumstances: agents, noise, failures, physics, grid.
 
-use control::Config;
-use learn::policy_file::PolicyFile;
+use cinoc_control::Config;
+use cinoc_learn::policy_file::PolicyFile;
 
 use crate::results::{Cell, Chart, Curve, Results, Table};
 use crate::settings::changed_settings;

@@ -3,9 +3,9 @@
 use std::f64::consts::{PI, TAU};
 use std::io::Cursor;
 
-use figure::{AnimationFormat, ColourMap, Figure};
-use lab::figures::{animation, save_animation, snapshots_2d};
-use lab::run_2d::{Disc, FieldKind, Run2d};
+use cinoc_figure::{AnimationFormat, ColourMap, Figure};
+use cinoc_lab::figures::{animation, save_animation, snapshots_2d};
+use cinoc_lab::run_2d::{Disc, FieldKind, Run2d};
 
 const STEPS: usize = 20;
 

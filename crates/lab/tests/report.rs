@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-use adjoint::Threads;
-use control::policy::initial_params;
-use control::random::{Purpose, stream};
-use control::{Cases, Config, Pool};
-use lab::report::Report;
-use lab::write_report;
-use learn::evaluate::{Evaluation, Rollouts, evaluate, roll_out};
-use learn::policy_file::PolicyFile;
+use cinoc_adjoint::Threads;
+use cinoc_control::policy::initial_params;
+use cinoc_control::random::{Purpose, stream};
+use cinoc_control::{Cases, Config, Pool};
+use cinoc_lab::report::Report;
+use cinoc_lab::write_report;
+use cinoc_learn::evaluate::{Evaluation, Rollouts, evaluate, roll_out};
+use cinoc_learn::policy_file::PolicyFile;
 
 struct Small {
     policy: PolicyFile,

@@ -3,14 +3,14 @@
 //! `cargo run --release -p cinoc-learn --example burgers` checks the gradient through the solver against central
 //! differences, trains a policy for some seconds and prints the error before and after. `docs/adding-a-pde.md` explains it.
 
-use adjoint::{Sparse, Strategy, Threads, Tridiagonal, Var};
-use control::policy::initial_params;
-use control::random::{Purpose, stream};
-use control::{Cases, ClosedLoop, Config, Disturbance, Pool, physics};
-use learn::optimiser::{Adam, clip_global_norm};
-use pde::operators::{implicit_diffusion, interior};
-use pde::random_field::normals;
-use pde::{Axis, Dynamics, Grid, evolve};
+use cinoc_adjoint::{Sparse, Strategy, Threads, Tridiagonal, Var};
+use cinoc_control::policy::initial_params;
+use cinoc_control::random::{Purpose, stream};
+use cinoc_control::{Cases, ClosedLoop, Config, Disturbance, Pool, physics};
+use cinoc_learn::optimiser::{Adam, clip_global_norm};
+use cinoc_pde::operators::{implicit_diffusion, interior};
+use cinoc_pde::random_field::normals;
+use cinoc_pde::{Axis, Dynamics, Grid, evolve};
 
 // ---- The PDE: all that is about Burgers. Forward code only. ----
 

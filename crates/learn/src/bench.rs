@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use adjoint::{Real, Threads, peak_flops};
-use control::policy::initial_params;
-use control::random::{Purpose, stream};
-use control::{Cases, ClosedLoop, Config, Decision, Disturbance, Pool, agents::start_positions};
+use cinoc_adjoint::{Real, Threads, peak_flops};
+use cinoc_control::policy::initial_params;
+use cinoc_control::random::{Purpose, stream};
+use cinoc_control::{Cases, ClosedLoop, Config, Decision, Disturbance, Pool, agents::start_positions};
 use serde::Serialize;
 
 use crate::optimiser::{Adam, clip_global_norm};

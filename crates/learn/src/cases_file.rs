@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use control::{Cases, Config};
+use cinoc_control::{Cases, Config};
 
 use crate::files::{Data, Tensors};
 use crate::policy_file::PolicyError;

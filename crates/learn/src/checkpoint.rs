@@ -7,8 +7,8 @@
 
 use std::path::Path;
 
-use control::Config;
-use control::rollout::Ends;
+use cinoc_control::Config;
+use cinoc_control::rollout::Ends;
 
 use crate::files::{FileError, Tensors};
 use crate::optimiser::Adam;

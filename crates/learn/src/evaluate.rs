@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use adjoint::Threads;
-use control::obstacles::Discs;
-use control::{Cases, ClosedLoop, Config, Disturbance, Trajectories};
+use cinoc_adjoint::Threads;
+use cinoc_control::obstacles::Discs;
+use cinoc_control::{Cases, ClosedLoop, Config, Disturbance, Trajectories};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

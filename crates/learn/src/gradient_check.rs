@@ -4,10 +4,10 @@
 //! places, some of them close to each other or to an end, and are kept away from cell edges, where a window jumps and the
 //! loss has no derivative.
 
-use adjoint::{Gradient, Strategy, Threads};
-use control::agents::start_positions;
-use control::{Cases, ClosedLoop, Config, Disturbance, Pool, Purpose, policy, random};
-use pde::random_field::normals;
+use cinoc_adjoint::{Gradient, Strategy, Threads};
+use cinoc_control::agents::start_positions;
+use cinoc_control::{Cases, ClosedLoop, Config, Disturbance, Pool, Purpose, policy, random};
+use cinoc_pde::random_field::normals;
 use serde::Serialize;
 
 const BATCH: usize = 2;
@@ -202,7 +202,7 @@ impl Problem {
         direction.plus(scale - 1.0, &direction)
     }
 
-    fn batch(&self, point: &Point) -> control::Batch<f64> {
+    fn batch(&self, point: &Point) -> cinoc_control::Batch<f64> {
         let cases = Cases { z0: point.z0.clone(), xi0: Some(point.xi0.clone()), ..self.cases.clone() };
         let which: Vec<usize> = (0..cases.count).collect();
         self.closed_loop.batch(&cases, &which, Disturbance::evaluation(SEED, 0))

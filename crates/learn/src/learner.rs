@@ -1,7 +1,7 @@
 //! Anything that learns a policy, one update at a time.
 
-use control::config::Algorithm;
-use control::{Cases, Config};
+use cinoc_control::config::Algorithm;
+use cinoc_control::{Cases, Config};
 
 use crate::checkpoint::Checkpoint;
 use crate::rl::Baseline;

@@ -38,10 +38,10 @@
 //! The penalty for collisions is left out (weight 0): its limit is an integral over pairs, to which M agents converge at the rate
 //! `1/M` whatever their places, since an agent makes no pair with itself.
 
-use adjoint::{Strategy, Threads};
-use control::agents::{spread, start_positions};
-use control::random::{Purpose, stream};
-use control::{Cases, ClosedLoop, Config, Disturbance};
+use cinoc_adjoint::{Strategy, Threads};
+use cinoc_control::agents::{spread, start_positions};
+use cinoc_control::random::{Purpose, stream};
+use cinoc_control::{Cases, ClosedLoop, Config, Disturbance};
 use rand::Rng;
 use std::f64::consts::PI;
 

@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use control::Config;
-use control::policy::layers;
+use cinoc_control::Config;
+use cinoc_control::policy::layers;
 use thiserror::Error;
 
 use crate::files::{FileError, TensorError, Tensors};
@@ -124,8 +124,8 @@ impl PolicyFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use control::policy::initial_params;
-    use control::random::{Purpose, stream};
+    use cinoc_control::policy::initial_params;
+    use cinoc_control::random::{Purpose, stream};
 
     fn policy(task: &str) -> PolicyFile {
         let config = Config::preset(task).unwrap();

@@ -5,9 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
-use adjoint::Threads;
-use control::data::Progress;
-use control::{Cases, Config, Pool};
+use cinoc_adjoint::Threads;
+use cinoc_control::data::Progress;
+use cinoc_control::{Cases, Config, Pool};
 
 use crate::files::{Tensors, fnv1a};
 

@@ -16,7 +16,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use control::{Cases, Config};
+use cinoc_control::{Cases, Config};
 use serde_json::json;
 use thiserror::Error;
 

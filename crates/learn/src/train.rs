@@ -2,12 +2,12 @@
 //!
 //! [`Trainer`] is the mathematics, one update at a time, in memory. [`crate::run`] keeps a run's files around it.
 
-use adjoint::{Real, Strategy, Threads};
-use control::config::{Decay, Train};
-use control::policy::initial_params;
-use control::random::{Purpose, stream};
-use control::rollout::{Batch, BlowUp, Ends, Rollout};
-use control::{Cases, ClosedLoop, Config, Disturbance};
+use cinoc_adjoint::{Real, Strategy, Threads};
+use cinoc_control::config::{Decay, Train};
+use cinoc_control::policy::initial_params;
+use cinoc_control::random::{Purpose, stream};
+use cinoc_control::rollout::{Batch, BlowUp, Ends, Rollout};
+use cinoc_control::{Cases, ClosedLoop, Config, Disturbance};
 use rand::Rng;
 use thiserror::Error;
 

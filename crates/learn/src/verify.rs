@@ -5,10 +5,10 @@
 //! precision; a file that asks for something unknown is an error, never skipped.
 
 use crate::cases_file::by_axis;
-use adjoint::{Program, Run, Strategy, Threads};
-use control::agents::start_positions;
-use control::config::ConfigError;
-use control::{Cases, ClosedLoop, Config, Disturbance, decision, policy};
+use cinoc_adjoint::{Program, Run, Strategy, Threads};
+use cinoc_control::agents::start_positions;
+use cinoc_control::config::ConfigError;
+use cinoc_control::{Cases, ClosedLoop, Config, Disturbance, decision, policy};
 use safetensors::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -4,10 +4,10 @@
 #[path = "../examples/burgers.rs"]
 mod burgers;
 
-use adjoint::Threads;
 use burgers::{Burgers, config, gradient_error, train, uncontrolled};
-use control::{ClosedLoop, physics};
-use pde::{Axis, Boundary, evolve};
+use cinoc_adjoint::Threads;
+use cinoc_control::{ClosedLoop, physics};
+use cinoc_pde::{Axis, Boundary, evolve};
 use std::f64::consts::PI;
 
 /// A solution of `z_t + z z_x = nu z_xx` that is 0 at 0 and 1, by the Cole-Hopf transformation.

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use adjoint::{Program, Session, Threads, Tracer};
-use control::config::Preset;
-use control::policy::initial_params;
-use control::random::{Purpose, stream};
-use control::{Cases, ClosedLoop, Config, Decision, Disturbance, Pool, agents::start_positions};
-use learn::rl::environment::Environment;
-use learn::rl::field::FieldEnvironment;
-use learn::rl::views::Views;
+use cinoc_adjoint::{Program, Session, Threads, Tracer};
+use cinoc_control::config::Preset;
+use cinoc_control::policy::initial_params;
+use cinoc_control::random::{Purpose, stream};
+use cinoc_control::{Cases, ClosedLoop, Config, Decision, Disturbance, Pool, agents::start_positions};
+use cinoc_learn::rl::environment::Environment;
+use cinoc_learn::rl::field::FieldEnvironment;
+use cinoc_learn::rl::views::Views;
 
 fn config(task: &str, sets: &[&str]) -> Config {
     let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
@@ -78,7 +78,7 @@ fn an_episode_costs_what_the_closed_loop_says() {
 }
 
 /// An environment also counts how far the first velocity is from rest.
-fn first_change(config: &Config, trajectories: &control::Trajectories<f32>, agents: usize) -> f64 {
+fn first_change(config: &Config, trajectories: &cinoc_control::Trajectories<f32>, agents: usize) -> f64 {
     let Some(v) = trajectories.record("v") else { return 0.0 };
     let size = v.len() / 6;
     assert_eq!(size, config.equation().dims() * agents);

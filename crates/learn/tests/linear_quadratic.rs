@@ -3,14 +3,14 @@
 //! Each of two agents has a cart of its own, `p' = 0.9 p + v / 5`, `v' = 0.8 v + a / 2`, and pays `p^2 + v^2 / 10 + a^2 / 5` per step. The optimal
 //! feedback follows from the Riccati recursion; starts are such that it never meets the bound of an action.
 
-use adjoint::{Program, Session, Threads, Tracer, Var};
-use control::config::{Config, Critic, OffPolicy, OnPolicy, Preset};
-use control::policy::{Layer, Plain};
-use control::random::{Purpose, stream};
-use learn::rl::Descent;
-use learn::rl::environment::{Environment, Transition};
-use learn::rl::ppo::Ppo;
-use learn::rl::td3::Td3;
+use cinoc_adjoint::{Program, Session, Threads, Tracer, Var};
+use cinoc_control::config::{Config, Critic, OffPolicy, OnPolicy, Preset};
+use cinoc_control::policy::{Layer, Plain};
+use cinoc_control::random::{Purpose, stream};
+use cinoc_learn::rl::Descent;
+use cinoc_learn::rl::environment::{Environment, Transition};
+use cinoc_learn::rl::ppo::Ppo;
+use cinoc_learn::rl::td3::Td3;
 use rand::Rng;
 use std::sync::Arc;
 

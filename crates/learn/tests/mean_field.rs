@@ -1,10 +1,10 @@
 //! Weighted agents, and the limit of many: identities, central differences, convergence of quadrature, rates.
 
-use adjoint::{Strategy, Threads};
-use control::{Cases, ClosedLoop, Config, Disturbance, Pool, Purpose, policy, random};
-use learn::mean_field::{MeanField, Placement};
-use learn::slope::log_log;
-use pde::random_field::normals;
+use cinoc_adjoint::{Strategy, Threads};
+use cinoc_control::{Cases, ClosedLoop, Config, Disturbance, Pool, Purpose, policy, random};
+use cinoc_learn::mean_field::{MeanField, Placement};
+use cinoc_learn::slope::log_log;
+use cinoc_pde::random_field::normals;
 
 /// The published form of heat1d, which the limit is about, with long steps, so that agents cross cells and the field answers within few
 /// of them.

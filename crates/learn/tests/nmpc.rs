@@ -1,11 +1,11 @@
 //! Model predictive control: exact gradients, minimisers with known solutions, a closed loop.
 
-use adjoint::Threads;
-use control::{Cases, Config, Pool};
+use cinoc_adjoint::Threads;
+use cinoc_control::{Cases, Config, Pool};
+use cinoc_learn::nmpc::bounded::{Evaluation, Solution, Stop};
+use cinoc_learn::nmpc::lbfgs::Lbfgs;
+use cinoc_learn::nmpc::{Controller, Horizon, Method, Settings, newton, roll_out};
 use faer::Mat;
-use learn::nmpc::bounded::{Evaluation, Solution, Stop};
-use learn::nmpc::lbfgs::Lbfgs;
-use learn::nmpc::{Controller, Horizon, Method, Settings, newton, roll_out};
 
 /// ks1d with short spin-up: chaotic enough, drawn in a moment.
 fn task(sets: &[&str]) -> (Config, Cases) {
@@ -152,7 +152,7 @@ fn both_methods_find_the_same_plan_and_keep_to_the_bounds() {
 #[test]
 fn a_short_closed_loop_calms_the_field() {
     let (config, cases) = task(&["time.steps=60", "actuation.u_max=5"]);
-    let without = learn::evaluate::uncontrolled(&config, &cases, 1).unwrap().error(0);
+    let without = cinoc_learn::evaluate::uncontrolled(&config, &cases, 1).unwrap().error(0);
     for method in [Method::Lbfgs, Method::GaussNewton] {
         let rollout = roll_out(&config, cases.z0(0), cases.zt(0), Settings::new(method));
         assert_eq!((rollout.error.len(), rollout.solves.len()), (60, 60));

@@ -1,9 +1,9 @@
 //! Golden files and central differences: whole closed-loop steps and their gradients.
 
-use adjoint::Strategy;
-use control::Config;
-use learn::gradient_check::check_gradients;
-use learn::verify::verify;
+use cinoc_adjoint::Strategy;
+use cinoc_control::Config;
+use cinoc_learn::gradient_check::check_gradients;
+use cinoc_learn::verify::verify;
 use std::path::PathBuf;
 
 fn golden(name: &str) -> PathBuf {

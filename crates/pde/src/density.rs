@@ -19,7 +19,7 @@
 use crate::dynamics::Dynamics;
 use crate::grid::{Axis, Boundary, Grid};
 use crate::operators::{Faces, five_point, on_plane};
-use adjoint::{Sparse, Var};
+use cinoc_adjoint::{Sparse, Var};
 
 /// How a flow carries a density.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

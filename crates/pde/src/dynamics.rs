@@ -5,7 +5,7 @@
 //! out once per rollout instead of once per step.
 
 use crate::grid::Grid;
-use adjoint::Var;
+use cinoc_adjoint::Var;
 
 /// A PDE `z_t = F(z, f)` with a time-stepping scheme. Written forward only: the engine differentiates it.
 pub trait Dynamics: Send + Sync {

@@ -19,7 +19,7 @@
 //!
 //! A spectrum here is any value whose rows are modes, real and imaginary parts in rows of their own.
 
-use adjoint::Var;
+use cinoc_adjoint::Var;
 use std::f64::consts::PI;
 
 /// Coefficients of the scheme, a number per row each.

@@ -1,7 +1,7 @@
 //! Running a PDE without any control: spin-up of initial states, reference runs, tests of the schemes.
 
 use crate::dynamics::Dynamics;
-use adjoint::{Program, Real, Run, Threads, Trace, Tracer};
+use cinoc_adjoint::{Program, Real, Run, Threads, Trace, Tracer};
 
 /// Samples worked on together, where they have to fill the vectors; a plane fills them by itself. The same for any number of
 /// samples: a chaotic field blown up from another rounding is another field, and the first cases must not depend on how

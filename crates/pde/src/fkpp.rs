@@ -9,7 +9,7 @@
 use crate::dynamics::Dynamics;
 use crate::grid::{Axis, Grid};
 use crate::operators::{implicit_diffusion, interior};
-use adjoint::{Tridiagonal, Var};
+use cinoc_adjoint::{Tridiagonal, Var};
 
 /// The Fisher-KPP equation, ready to step.
 pub struct Fkpp {

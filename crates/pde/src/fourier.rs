@@ -11,9 +11,9 @@
 //! of such modes has wave numbers up to 2 K; on m > 3 K points per axis none of them can be mistaken for a
 //! resolved one. So products are formed on the first multiple of four of points above 3 K (on 64 points K = 21 needs 64, and
 //! K = 31 needs 96), and as only their resolved modes are of interest, it does not matter where these points lie: they are in
-//! the folded order of [`adjoint::Axis::folded`], half a cell from the ends.
+//! the folded order of [`cinoc_adjoint::Axis::folded`], half a cell from the ends.
 
-use adjoint::{Axis, Sparse, Var};
+use cinoc_adjoint::{Axis, Sparse, Var};
 use std::f64::consts::TAU;
 
 /// One function of an axis.

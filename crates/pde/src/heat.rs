@@ -8,7 +8,7 @@
 use crate::dynamics::Dynamics;
 use crate::grid::{Axis, Grid};
 use crate::operators::{explicit_diffusion, implicit_diffusion, interior};
-use adjoint::{Sparse, Tridiagonal, Var};
+use cinoc_adjoint::{Sparse, Tridiagonal, Var};
 
 /// The heat equation, ready to step.
 pub struct Heat {

@@ -17,7 +17,7 @@
 use crate::dynamics::Dynamics;
 use crate::grid::{Axis, Boundary, Grid};
 use crate::operators::{explicit_diffusion_along_y, implicit_diffusion, interior, on_plane};
-use adjoint::{Sparse, Tridiagonal, Var};
+use cinoc_adjoint::{Sparse, Tridiagonal, Var};
 
 /// The heat equation on a rectangle, ready to step.
 pub struct Heat2d {

@@ -13,7 +13,7 @@
 use crate::dynamics::Dynamics;
 use crate::etdrk4::Etdrk4;
 use crate::grid::{Axis, Boundary, Grid};
-use adjoint::Var;
+use cinoc_adjoint::Var;
 use std::f64::consts::TAU;
 
 /// The Kuramoto-Sivashinsky equation, ready to step.

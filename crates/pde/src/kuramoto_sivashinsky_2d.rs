@@ -12,7 +12,7 @@ use crate::etdrk4::Etdrk4;
 use crate::fourier::Fourier;
 use crate::grid::{Axis, Boundary, Grid};
 use crate::random_field::normals;
-use adjoint::Var;
+use cinoc_adjoint::Var;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use std::f64::consts::TAU;

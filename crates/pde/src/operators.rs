@@ -9,7 +9,7 @@
 //! | zero flux | the missing neighbour equals the end value: columns of `D2` sum to 0, nothing is lost or gained |
 
 use crate::grid::{Axis, Boundary};
-use adjoint::{Sparse, Tridiagonal, Var};
+use cinoc_adjoint::{Sparse, Tridiagonal, Var};
 
 /// The second derivative `D2`; with held ends its first and last row are 0.
 pub fn laplacian(axis: &Axis) -> Sparse {

@@ -5,7 +5,7 @@
 //! z' = z + h/6 (k1 + 2 k2 + 2 k3 + k4)
 //! ```
 
-use adjoint::Var;
+use cinoc_adjoint::Var;
 
 /// The value after one step of length `dt`; `rate` is `F`.
 pub fn rk4<'t>(z: Var<'t>, dt: f64, rate: impl Fn(Var<'t>) -> Var<'t>) -> Var<'t> {

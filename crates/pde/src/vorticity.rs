@@ -13,7 +13,7 @@ use crate::fourier::Fourier;
 use crate::grid::{Axis, Boundary, Grid};
 use crate::random_field::normals;
 use crate::runge_kutta::{rk4, rk4_linear};
-use adjoint::Var;
+use cinoc_adjoint::Var;
 use rand_chacha::ChaCha8Rng;
 
 /// The vorticity equation on a periodic rectangle, ready to step.

@@ -1,6 +1,6 @@
 //! Comparing primitives with central differences, and instruction sets and precisions with each other.
 
-use adjoint::*;
+use cinoc_adjoint::*;
 
 /// Numbers that look random but are the same everywhere.
 pub fn noise(seed: u64, count: usize) -> Vec<f64> {

@@ -3,8 +3,8 @@
 use crate::arguments::{Bench, Precision};
 use crate::failure::Failure;
 use crate::terminal::{spinner, table};
-use control::Config;
-use learn::bench::bench;
+use cinoc_control::Config;
+use cinoc_learn::bench::bench;
 
 pub fn run(request: &Bench) -> Result<(), Failure> {
     let mut sets = request.sets.clone();

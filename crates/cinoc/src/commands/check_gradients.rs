@@ -3,9 +3,9 @@
 use crate::arguments::CheckGradients;
 use crate::failure::Failure;
 use crate::terminal::table;
-use adjoint::Strategy;
-use control::Config;
-use learn::gradient_check::check_gradients;
+use cinoc_adjoint::Strategy;
+use cinoc_control::Config;
+use cinoc_learn::gradient_check::check_gradients;
 use serde_json::json;
 
 /// Largest relative error that still counts as agreement.

@@ -4,7 +4,7 @@ use super::subject::resolve;
 use crate::arguments::Eval;
 use crate::failure::Failure;
 use crate::terminal::{number, table};
-use learn::evaluate::{Evaluation, Spread, evaluate, roll_out};
+use cinoc_learn::evaluate::{Evaluation, Spread, evaluate, roll_out};
 
 pub fn run(request: &Eval) -> Result<(), Failure> {
     let subject = resolve(&request.subject)?;

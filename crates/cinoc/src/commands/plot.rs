@@ -3,12 +3,12 @@
 use super::subject::{Resolved, resolve};
 use crate::arguments::Plot;
 use crate::failure::Failure;
-use lab::Evaluated;
-use lab::figures::save_animation;
-use lab::report::Report;
-use lab::run_2d::Run2d;
-use learn::evaluate::{Rollouts, evaluate, roll_out};
-use learn::run::METRICS;
+use cinoc_lab::Evaluated;
+use cinoc_lab::figures::save_animation;
+use cinoc_lab::report::Report;
+use cinoc_lab::run_2d::Run2d;
+use cinoc_learn::evaluate::{Rollouts, evaluate, roll_out};
+use cinoc_learn::run::METRICS;
 use std::path::{Path, PathBuf};
 
 pub fn run(request: &Plot) -> Result<(), Failure> {

@@ -4,11 +4,11 @@ use super::print_json;
 use crate::arguments::Reproduce;
 use crate::failure::Failure;
 use crate::terminal::{Bar, paint, table};
-use control::config::{methods, tasks};
-use lab::experiments::{Experiment, experiment, experiments};
-use lab::results::{Results, State, page};
-use lab::workshop::{LabError, Size, Workshop};
-use learn::files::write_atomically;
+use cinoc_control::config::{methods, tasks};
+use cinoc_lab::experiments::{Experiment, experiment, experiments};
+use cinoc_lab::results::{Results, State, page};
+use cinoc_lab::workshop::{LabError, Size, Workshop};
+use cinoc_learn::files::write_atomically;
 use std::path::{Path, PathBuf};
 
 const PAGE: &str = "docs/results.md";

@@ -3,12 +3,12 @@
 use crate::arguments::Subject;
 use crate::failure::Failure;
 use crate::terminal::progress;
-use adjoint::Threads;
-use control::{Cases, Config, Pool};
-use learn::cases_file::read_cases;
-use learn::policy_file::PolicyFile;
-use learn::pool::{cache_folder, cached};
-use learn::run::POLICY;
+use cinoc_adjoint::Threads;
+use cinoc_control::{Cases, Config, Pool};
+use cinoc_learn::cases_file::read_cases;
+use cinoc_learn::policy_file::PolicyFile;
+use cinoc_learn::pool::{cache_folder, cached};
+use cinoc_learn::run::POLICY;
 use std::path::{Path, PathBuf};
 
 /// Seed of validation and test cases: the same for every policy, so that policies are compared on the same cases.

@@ -6,9 +6,9 @@ use super::subject::policy_path;
 use crate::arguments::Sweep;
 use crate::failure::Failure;
 use crate::terminal::{Bar, table};
-use lab::sweep::{Axis, sweep};
-use lab::workshop::{LabError, Size, Workshop};
-use learn::policy_file::PolicyFile;
+use cinoc_lab::sweep::{Axis, sweep};
+use cinoc_lab::workshop::{LabError, Size, Workshop};
+use cinoc_learn::policy_file::PolicyFile;
 use std::path::PathBuf;
 
 pub fn run(request: &Sweep) -> Result<(), Failure> {

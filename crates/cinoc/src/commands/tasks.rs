@@ -3,8 +3,8 @@
 use crate::arguments::Tasks;
 use crate::failure::Failure;
 use crate::terminal::table;
-use control::Config;
-use control::config::tasks;
+use cinoc_control::Config;
+use cinoc_control::config::tasks;
 use serde_json::json;
 
 pub fn run(request: &Tasks) -> Result<(), Failure> {
@@ -25,13 +25,13 @@ pub fn run(request: &Tasks) -> Result<(), Failure> {
             .iter()
             .map(|(task, config)| {
                 json!({"name": task.name, "title": task.title, "agents": config.agents, "grid": extents(config),
-                    "steps": config.time.steps, "parameters": control::policy::param_count(config)})
+                    "steps": config.time.steps, "parameters": cinoc_control::policy::param_count(config)})
             })
             .collect();
         return super::print_json(&json!({ "tasks": list }));
     }
     let heading = ["task", "what", "agents", "grid", "steps"].map(String::from).to_vec();
-    let row = |(task, config): &(&control::config::TaskInfo, Config)| {
+    let row = |(task, config): &(&cinoc_control::config::TaskInfo, Config)| {
         let grid = extents(config).iter().map(usize::to_string).collect::<Vec<_>>().join(" x ");
         let numbers = [config.agents.to_string(), grid, config.time.steps.to_string()];
         [vec![task.name.to_string(), task.title.to_string()], numbers.to_vec()].concat()

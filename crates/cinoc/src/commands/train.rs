@@ -5,13 +5,13 @@ use super::subject::load_cases;
 use crate::arguments::Train;
 use crate::failure::Failure;
 use crate::terminal::{number, progress, stop_on_interrupt};
-use adjoint::Threads;
-use control::{Cases, Config, Pool};
-use lab::report::write_report;
-use learn::evaluate::{evaluate, roll_out};
-use learn::policy_file::PolicyFile;
-use learn::pool::{cache_folder, cached};
-use learn::run::{Ended, METRICS, Run, RunError};
+use cinoc_adjoint::Threads;
+use cinoc_control::{Cases, Config, Pool};
+use cinoc_lab::report::write_report;
+use cinoc_learn::evaluate::{evaluate, roll_out};
+use cinoc_learn::policy_file::PolicyFile;
+use cinoc_learn::pool::{cache_folder, cached};
+use cinoc_learn::run::{Ended, METRICS, Run, RunError};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
@@ -39,7 +39,7 @@ fn config(request: &Train) -> Result<Config, Failure> {
     let mut sets = request.sets.clone();
     sets.extend(request.seed.map(|seed| format!("train.seed={seed}")));
     sets.extend(request.updates.map(|updates| format!("train.updates={updates}")));
-    let in_file = |error: control::config::ConfigError| match &request.config {
+    let in_file = |error: cinoc_control::config::ConfigError| match &request.config {
         Some(path) => Failure::Request(format!("{error} (with settings of {})", path.display())),
         None => error.into(),
     };
@@ -75,7 +75,7 @@ fn train(run: Run, config: &Config, threads: usize) -> Result<Ended, Failure> {
     let pool = draw_pool(config, threads);
     let stop = stop_on_interrupt();
     let bar = progress(&format!("training {} ({})", config.task, config.method_name()), config.train.updates);
-    let watch = |update: &learn::train::Update| {
+    let watch = |update: &cinoc_learn::train::Update| {
         bar.set_position(update.update as u64);
         bar.set_message(format!("loss {}", number(update.loss)));
     };

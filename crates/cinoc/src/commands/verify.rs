@@ -2,7 +2,7 @@
 
 use crate::arguments::Verify;
 use crate::failure::Failure;
-use learn::verify::{TOLERANCE, verify};
+use cinoc_learn::verify::{TOLERANCE, verify};
 
 pub fn run(request: &Verify) -> Result<(), Failure> {
     let mut failed = Vec::new();

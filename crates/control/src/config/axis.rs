@@ -1,7 +1,7 @@
 //! The axes of the domain: each with its grid, its reference lattice and how it ends.
 
 use super::Config;
-use pde::Boundary;
+use cinoc_pde::Boundary;
 
 /// One axis of the domain, with its grid and its reference lattice.
 #[derive(Clone, Copy, Debug, PartialEq)]

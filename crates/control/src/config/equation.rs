@@ -1,6 +1,6 @@
 //! What a task's name says about its physics, and no setting can change.
 
-use pde::Boundary;
+use cinoc_pde::Boundary;
 
 /// The equation a task runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

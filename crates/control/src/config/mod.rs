@@ -33,7 +33,7 @@ pub use sections::{
 };
 pub use tasks::{Preset, TaskInfo, tasks};
 
-use pde::Boundary;
+use cinoc_pde::Boundary;
 use serde::{Deserialize, Serialize};
 
 /// A task with all its settings.

@@ -13,10 +13,10 @@ use super::{Pool, Progress};
 use crate::Config;
 use crate::config::{Equation, Pairs};
 use crate::physics;
-use adjoint::Threads;
-use pde::blobs::BlobPairs;
-use pde::random_field::normals;
-use pde::{Axis, KuramotoSivashinsky2d, RandomField, RandomField2d, Vorticity, evolve, evolve_in};
+use cinoc_adjoint::Threads;
+use cinoc_pde::blobs::BlobPairs;
+use cinoc_pde::random_field::normals;
+use cinoc_pde::{Axis, KuramotoSivashinsky2d, RandomField, RandomField2d, Vorticity, evolve, evolve_in};
 use rand_chacha::ChaCha8Rng;
 use std::f64::consts::TAU;
 

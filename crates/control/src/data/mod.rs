@@ -7,7 +7,7 @@ mod refine;
 
 use crate::config::Config;
 use crate::random::{Purpose, stream};
-use adjoint::Threads;
+use cinoc_adjoint::Threads;
 use safetensors::SafeTensors;
 use thiserror::Error;
 

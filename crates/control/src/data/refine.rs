@@ -7,7 +7,7 @@ use std::f64::consts::PI;
 
 use super::Cases;
 use crate::config::{Axis, Config};
-use pde::Boundary;
+use cinoc_pde::Boundary;
 
 impl Cases {
     /// Cases of one config's grid on that of another, whose axes are refined by whole factors.

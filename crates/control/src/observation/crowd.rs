@@ -21,7 +21,7 @@
 use super::gradient;
 use crate::config::Config;
 use crate::physics;
-use adjoint::{Bump, Lattice, PatchLattice, Sampling, Shape, Sparse, Var};
+use cinoc_adjoint::{Bump, Lattice, PatchLattice, Sampling, Shape, Sparse, Var};
 
 /// A living agent counts itself, so that `rho >= 1`. The floor is for a failed agent far from the others: its action is 0 times
 /// a number that must be finite.
@@ -85,7 +85,7 @@ impl Crowd {
 struct Density {
     width: f64,
     /// Its lattice.
-    axes: Vec<pde::Axis>,
+    axes: Vec<cinoc_pde::Axis>,
     gradient: Vec<Sparse>,
     mobile: bool,
 }
@@ -98,7 +98,7 @@ struct Read<'t> {
 
 impl Density {
     fn new(config: &Config, width: f64) -> Density {
-        let axes: Vec<pde::Axis> =
+        let axes: Vec<cinoc_pde::Axis> =
             physics::axes(config).into_iter().map(|axis| lattice(axis, width)).collect();
         Density {
             gradient: axes.iter().map(|axis| gradient(axis.n, axis.period().is_some())).collect(),
@@ -166,15 +166,15 @@ impl Density {
 }
 
 /// The lattice along an axis for kernels of a width.
-fn lattice(axis: pde::Axis, width: f64) -> pde::Axis {
+fn lattice(axis: cinoc_pde::Axis, width: f64) -> cinoc_pde::Axis {
     let cells = (RESOLUTION * axis.length / width).ceil().max(4.0) as usize;
-    pde::Axis { n: cells + usize::from(axis.period().is_none()), ..axis }
+    cinoc_pde::Axis { n: cells + usize::from(axis.period().is_none()), ..axis }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use adjoint::{Program, Run, Threads, Tracer};
+    use cinoc_adjoint::{Program, Run, Threads, Tracer};
 
     /// Features of agents at `xi` (`[dims][agents]`), `[features][agents]`, and the shares.
     fn sensed(task: &str, xi: &[f64], alive: &[f64]) -> (Vec<f64>, Vec<f64>) {

@@ -14,7 +14,7 @@ pub mod patch;
 pub mod window;
 
 use crate::config::{self, Axis};
-use adjoint::{Sampling, Sparse};
+use cinoc_adjoint::{Sampling, Sparse};
 
 /// From the grid of an axis to its reference lattice; `None` where they are the same.
 fn restriction(axis: &Axis) -> Option<Sparse> {

@@ -5,7 +5,7 @@
 
 use super::{gradient, restriction, sampling};
 use crate::config::Config;
-use adjoint::{PatchLattice, Sampling, Sparse, Var};
+use cinoc_adjoint::{PatchLattice, Sampling, Sparse, Var};
 
 /// Channels of a patch: `e` and, where they are seen, `d_x e`, `d_y e` and the target.
 pub fn channels(config: &Config) -> usize {

@@ -7,7 +7,7 @@
 
 use super::{gradient, restriction, sampling};
 use crate::config::Config;
-use adjoint::{Lattice, Sparse, Var};
+use cinoc_adjoint::{Lattice, Sparse, Var};
 
 /// The sensors of a 1D task.
 pub struct Windows {

@@ -5,7 +5,7 @@
 
 use super::{Dense, Layer, Net, Plain, Sight, actions, field_unit};
 use crate::config::{Config, Equation};
-use adjoint::Var;
+use cinoc_adjoint::Var;
 
 pub(super) fn layers(config: &Config) -> Vec<Layer> {
     let hidden = &config.method.as_ref().expect("a baseline").hidden;

@@ -4,7 +4,7 @@
 use super::patch_branch::{self, PatchBranch};
 use super::{Dense, Layer, Net, Sight, actions, layer};
 use crate::config::{Config, Padding};
-use adjoint::Var;
+use cinoc_adjoint::Var;
 
 /// Convolutions over the field, read at the agents.
 fn branch_config(config: &Config) -> Config {

@@ -4,7 +4,7 @@
 use super::{Dense, Layer, Net, Plain, Sight, actions, features, field_unit, observation, trunk};
 use crate::config::Config;
 use crate::observation::{patch, window};
-use adjoint::Var;
+use cinoc_adjoint::Var;
 
 pub(super) fn layers(config: &Config) -> Vec<Layer> {
     let hidden = &config.method.as_ref().expect("a baseline").hidden;

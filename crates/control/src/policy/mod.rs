@@ -20,8 +20,8 @@ use crate::config::{Config, Equation, Network, Share};
 use crate::observation::crowd::{Crowd, Neighbours};
 use crate::observation::patch::Patches;
 use crate::observation::window::Windows;
-use adjoint::{Tracer, Var};
 pub use central::{energy, state, state_size, tracks};
+use cinoc_adjoint::{Tracer, Var};
 pub use local::{view, view_size};
 pub use plain::Plain;
 

@@ -11,7 +11,7 @@ use super::trunk::{self, Trunk};
 use super::window_branch::{self, WindowBranch};
 use super::{Dense, Layer, Net, Sight, actions, layer};
 use crate::config::{Config, Fusion};
-use adjoint::Var;
+use cinoc_adjoint::Var;
 
 /// The layers, in the order of the flat parameter vector.
 pub(super) fn layers(config: &Config) -> Vec<Layer> {

@@ -10,7 +10,7 @@
 use super::{Dense, Layer, layer};
 use crate::config::{Config, Padding, View};
 use crate::observation::patch::{self, Patches};
-use adjoint::Var;
+use cinoc_adjoint::Var;
 
 /// Numbers out.
 pub(super) const WIDTH: usize = 32;

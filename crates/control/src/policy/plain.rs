@@ -1,7 +1,7 @@
 //! Plain networks: dense layers with tanh, or another function, between them. Baselines act and judge with them.
 
 use super::{Dense, Layer, layer};
-use adjoint::{Tracer, Var};
+use cinoc_adjoint::{Tracer, Var};
 
 /// A plain network in a trace.
 pub struct Plain<'t> {

@@ -8,7 +8,7 @@ use super::{Dense, Layer, Sight, layer};
 use crate::config::{Axis, Config, Equation, TrunkBase};
 use crate::moments::Coordinates;
 use crate::observation::crowd;
-use adjoint::Var;
+use cinoc_adjoint::Var;
 use std::f64::consts::PI;
 
 const WAVE_NUMBERS: [f64; 4] = [1.0, 2.0, 4.0, 8.0];

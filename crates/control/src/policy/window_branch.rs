@@ -5,7 +5,7 @@
 use super::{Dense, Layer, layer};
 use crate::config::Config;
 use crate::observation::window::{Windows, channels};
-use adjoint::Var;
+use cinoc_adjoint::Var;
 
 /// Numbers out.
 pub(super) const WIDTH: usize = 64;

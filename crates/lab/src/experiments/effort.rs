@@ -1,7 +1,7 @@
 //! `effort`: does a swarm of M agents together spend as 1/M? Fisher-KPP, policies trained with seven effort
 //! weights.
 
-use learn::slope::log_log;
+use cinoc_learn::slope::log_log;
 
 use super::over_seeds::{SEEDS, by_item, carried, median_loss, median_of, told};
 use super::{Found, set};

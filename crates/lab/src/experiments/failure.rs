@@ -1,7 +1,7 @@
 //! `failure`: a share of the agents goes silent, at the start or later, noticed by the others or not.
 
-use control::Config;
-use control::config::tasks;
+use cinoc_control::Config;
+use cinoc_control::config::tasks;
 
 use super::{Found, cases_at, name_of, reported, set};
 use crate::intervals::{Estimate, estimate, mean, ratio};

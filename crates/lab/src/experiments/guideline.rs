@@ -4,7 +4,7 @@
 //! A swarm covers its domain if kernels overlap. If that decides, the smallest stable `M sigma / L` is the
 //! same for every width, and a user can choose the number of agents from it.
 
-use control::Config;
+use cinoc_control::Config;
 
 use super::cardinality::{STABLE, ladder, stable};
 use super::{Found, loss_cases, set};

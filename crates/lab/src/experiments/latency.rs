@@ -1,7 +1,7 @@
 //! `latency`: how long one decision of all agents takes, up to a hundred thousand of them, on one thread.
 
-use control::Config;
-use learn::bench::decision_microseconds;
+use cinoc_control::Config;
+use cinoc_learn::bench::decision_microseconds;
 
 use super::{Found, set};
 use crate::numbers::number;

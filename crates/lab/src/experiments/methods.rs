@@ -2,9 +2,9 @@
 //!
 //! `cinoc reproduce table --methods LIST` makes it for some of them.
 
-use control::Config;
-use control::config::{methods, tasks};
-use learn::evaluate::Spread;
+use cinoc_control::Config;
+use cinoc_control::config::{methods, tasks};
+use cinoc_learn::evaluate::Spread;
 
 use super::table::cases;
 use super::{Found, loss, loss_name, set};

@@ -20,9 +20,9 @@ mod scale;
 mod table;
 mod theory;
 
-use control::Config;
-use control::config::Preset;
-use learn::evaluate::{Metric, Spread};
+use cinoc_control::Config;
+use cinoc_control::config::Preset;
+use cinoc_learn::evaluate::{Metric, Spread};
 
 use crate::published::{Reported, published};
 use crate::results::{Chart, Cost, Results, Table};

@@ -1,9 +1,9 @@
 //! `nmpc`: model predictive control of ks1d, which plans anew in every control step, beside the policy, which does not plan.
 
-use control::{Cases, Config, Trajectories};
-use learn::bench::decision_microseconds;
-use learn::evaluate::{Effort, controlled, uncontrolled};
-use learn::nmpc::{Method, Rollout, Settings, Solve, roll_out};
+use cinoc_control::{Cases, Config, Trajectories};
+use cinoc_learn::bench::decision_microseconds;
+use cinoc_learn::evaluate::{Effort, controlled, uncontrolled};
+use cinoc_learn::nmpc::{Method, Rollout, Settings, Solve, roll_out};
 
 use super::{Found, set};
 use crate::numbers::number;

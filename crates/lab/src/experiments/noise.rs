@@ -1,6 +1,6 @@
 //! `noise`: policies trained with noise, tested with noise, on Fisher-KPP.
 
-use control::Config;
+use cinoc_control::Config;
 
 use super::over_seeds::{SEEDS, by_item, carried, median_loss, told};
 use super::{Found, set};

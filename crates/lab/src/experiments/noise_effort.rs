@@ -1,7 +1,7 @@
 //! `noise-effort`: what swarms spend, up to ten times as large as in training, by policies trained without
 //! and with noise.
 
-use control::Config;
+use cinoc_control::Config;
 
 use super::noise::trained_with;
 use super::over_seeds::{SEEDS, by_item, carried, median_loss, median_of, told};

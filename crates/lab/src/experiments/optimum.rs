@@ -3,9 +3,9 @@
 
 use std::time::Instant;
 
-use adjoint::Real;
-use control::{Cases, Config, policy};
-use learn::evaluate::controlled;
+use cinoc_adjoint::Real;
+use cinoc_control::{Cases, Config, policy};
+use cinoc_learn::evaluate::controlled;
 use serde::{Deserialize, Serialize};
 
 use super::{Found, cases_at, name_of, set};
@@ -155,13 +155,13 @@ impl Posed<'_> {
         let settled = config.regardless_of_speed().to_toml();
         let fields = self.cases.z0.iter().chain(&self.cases.zt);
         let fields: Vec<u8> = fields.flat_map(|z| z.to_le_bytes()).collect();
-        let (fields, goal) = (learn::files::fnv1a(&fields), self.setting.goal);
+        let (fields, goal) = (cinoc_learn::files::fnv1a(&fields), self.setting.goal);
         let code = code_hash();
         let mut key = format!("optimum {code:x} {goal:?} {:?} {start:?} {settled} {fields:x}", self.settings);
         workshop.book_settings(&key);
         if start == Start::Policy {
             let params: Vec<u8> = self.trained.policy.params.iter().flat_map(|p| p.to_le_bytes()).collect();
-            key += &format!(" {:x}", learn::files::fnv1a(&params));
+            key += &format!(" {:x}", cinoc_learn::files::fnv1a(&params));
         }
         let make = || {
             let begun = Instant::now();

@@ -1,6 +1,6 @@
 //! `physics`: the same policies under other coefficients than they were trained with.
 
-use control::config::Preset;
+use cinoc_control::config::Preset;
 
 use super::over_seeds::{SEEDS, by_item, carried, median_loss, told};
 use super::{Found, loss_cases, mean_loss, set};

@@ -1,7 +1,7 @@
 //! `safety`: what agents must not do. Obstacles with and without a filter; a density with and without exact
 //! conservation.
 
-use learn::evaluate::{Metric, Spread};
+use cinoc_learn::evaluate::{Metric, Spread};
 
 use super::{Found, loss_cases, set};
 use crate::intervals::{estimate, mean};

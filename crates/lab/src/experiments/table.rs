@@ -1,7 +1,7 @@
 //! `table`: both presets of every task beside no control and beside the published numbers.
 
-use control::Config;
-use control::config::{Preset, tasks};
+use cinoc_control::Config;
+use cinoc_control::config::{Preset, tasks};
 
 use super::over_seeds::ENOUGH;
 use super::{Found, loss_cases, loss_name, mean_loss, set};
@@ -10,7 +10,7 @@ use crate::numbers::{number, two_std};
 use crate::published::{leading, published};
 use crate::results::{Cell, Table};
 use crate::workshop::{LabError, Measured, PerCase, Point, Sample, Workshop};
-use learn::evaluate::Spread;
+use cinoc_learn::evaluate::Spread;
 
 /// Rows of a task: both presets, and the strongest baseline.
 const ROWS: [&str; 3] = ["default", "paper", "dpc"];

@@ -1,13 +1,13 @@
 //! `theory`: the gradient of M agents against that of the mean-field limit, heat1d in
 //! its published form with every agent's weight divided by M.
 
-use adjoint::Threads;
-use control::config::Preset;
-use control::policy::initial_params;
-use control::random::{Purpose, stream};
-use control::{Cases, Pool};
-use learn::mean_field::{MeanField, Placement};
-use learn::slope::log_log;
+use cinoc_adjoint::Threads;
+use cinoc_control::config::Preset;
+use cinoc_control::policy::initial_params;
+use cinoc_control::random::{Purpose, stream};
+use cinoc_control::{Cases, Pool};
+use cinoc_learn::mean_field::{MeanField, Placement};
+use cinoc_learn::slope::log_log;
 
 use super::{Found, set};
 use crate::numbers::number;

@@ -1,6 +1,6 @@
 //! A training, update by update.
 
-use figure::{Colour, Figure, Lines, Series};
+use cinoc_figure::{Colour, Figure, Lines, Series};
 
 use super::look::WIDTH;
 use crate::over_cases::quantile;

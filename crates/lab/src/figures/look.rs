@@ -1,7 +1,7 @@
 //! What means the same in every figure looks the same.
 
-use control::Config;
-use figure::{Colour, ColourMap};
+use cinoc_control::Config;
+use cinoc_figure::{Colour, ColourMap};
 
 /// Width of a figure in points: the column of a report.
 pub(super) const WIDTH: f64 = 760.0;

@@ -7,7 +7,7 @@ mod snapshots;
 mod space_time;
 mod time_courses;
 
-pub use figure::AnimationFormat;
+pub use cinoc_figure::AnimationFormat;
 pub use learning_curve::learning_curve;
 pub use plane::{animation, save_animation, snapshots_2d};
 pub use snapshots::snapshots;
@@ -16,8 +16,8 @@ pub use time_courses::time_courses;
 
 use std::path::Path;
 
-use figure::{Figure, FigureError};
-use learn::files::{FileError, write_atomically};
+use cinoc_figure::{Figure, FigureError};
+use cinoc_learn::files::{FileError, write_atomically};
 use thiserror::Error;
 
 /// Pixels per point of a PNG.

@@ -1,6 +1,6 @@
 //! One case at a few moments.
 
-use figure::{Figure, Legend, Lines, Series};
+use cinoc_figure::{Figure, Legend, Lines, Series};
 
 use super::look::{CONTROLLED, TARGET, UNCONTROLLED, WIDTH, short};
 use crate::Evaluated;

@@ -1,6 +1,6 @@
 //! One case over space and time.
 
-use figure::{ColourMap, Figure, Map};
+use cinoc_figure::{ColourMap, Figure, Map};
 
 use super::look::{WIDTH, field_colours};
 use crate::Evaluated;

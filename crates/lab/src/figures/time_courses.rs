@@ -1,6 +1,6 @@
 //! How all cases go on average: the error and what it costs.
 
-use figure::{Colour, Figure, Legend, Lines, Series};
+use cinoc_figure::{Colour, Figure, Legend, Lines, Series};
 
 use super::look::{CONTROLLED, METRIC, UNCONTROLLED, WIDTH};
 use crate::Evaluated;

@@ -24,10 +24,10 @@ mod starts;
 pub use problem::{Evaluation, Problem};
 pub use starts::{Start, decided, pulse};
 
-use adjoint::Real;
-use learn::nmpc::bounded::{self, Stop};
-use learn::nmpc::lbfgs::Lbfgs;
-use learn::schedule::Schedule;
+use cinoc_adjoint::Real;
+use cinoc_learn::nmpc::bounded::{self, Stop};
+use cinoc_learn::nmpc::lbfgs::Lbfgs;
+use cinoc_learn::schedule::Schedule;
 use serde::{Deserialize, Serialize};
 
 const B1: f64 = 0.9;
@@ -46,7 +46,7 @@ const MEMORY: usize = 20;
 /// The hash of this code, which decides what a descent finds.
 pub(crate) fn code_hash() -> u64 {
     let code = concat!(include_str!("mod.rs"), include_str!("problem.rs"), include_str!("starts.rs"));
-    learn::files::fnv1a(code.as_bytes())
+    cinoc_learn::files::fnv1a(code.as_bytes())
 }
 
 /// Which error is made small.

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use adjoint::{Input, Program, Real, Run, Strategy, Threads};
-use control::agents::start_positions;
-use control::closed_loop::driven_trace;
-use control::config::Loss;
-use control::{Cases, Config, objective, policy};
+use cinoc_adjoint::{Input, Program, Real, Run, Strategy, Threads};
+use cinoc_control::agents::start_positions;
+use cinoc_control::closed_loop::driven_trace;
+use cinoc_control::config::Loss;
+use cinoc_control::{Cases, Config, objective, policy};
 
 use super::Goal;
 

@@ -2,8 +2,8 @@
 
 use std::f64::consts::TAU;
 
-use control::agents::start_positions;
-use control::{Config, Trajectories};
+use cinoc_control::agents::start_positions;
+use cinoc_control::{Config, Trajectories};
 
 /// Share of the horizon that a pulse takes.
 const PULSE: f64 = 1.0 / 3.0;

@@ -1,9 +1,9 @@
 //! Gradients against differences, and descents where something is known about the optimum.
 
 use super::*;
-use adjoint::Threads;
-use control::config::Preset;
-use control::{Cases, Config, Pool};
+use cinoc_adjoint::Threads;
+use cinoc_control::config::Preset;
+use cinoc_control::{Cases, Config, Pool};
 
 /// A short task with few agents and some of its cases.
 fn small(task: &str, sets: &[&str], cases: usize) -> (Config, Cases) {

@@ -1,7 +1,7 @@
 //! The commands that make a policy and its report again.
 
-use control::Cases;
-use control::config::ConfigError;
+use cinoc_control::Cases;
+use cinoc_control::config::ConfigError;
 
 use super::Report;
 use crate::settings::changed_settings;
@@ -10,7 +10,7 @@ use crate::settings::changed_settings;
 pub(super) fn commands(report: &Report) -> Result<String, ConfigError> {
     let trained = &report.policy.config;
     let (task, seed) = (&trained.task, trained.train.seed);
-    let mut preset = control::Config::preset(task)?;
+    let mut preset = cinoc_control::Config::preset(task)?;
     preset.train.seed = seed;
     let training = sets(&changed_settings(&preset, trained));
     let circumstances = sets(&changed_settings(trained, report.config));

@@ -11,11 +11,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use control::config::ConfigError;
-use control::{Cases, Config};
-use learn::evaluate::{Evaluation, Rollouts};
-use learn::files::{FileError, write_atomically};
-use learn::policy_file::PolicyFile;
+use cinoc_control::config::ConfigError;
+use cinoc_control::{Cases, Config};
+use cinoc_learn::evaluate::{Evaluation, Rollouts};
+use cinoc_learn::files::{FileError, write_atomically};
+use cinoc_learn::policy_file::PolicyFile;
 use thiserror::Error;
 
 use crate::figures::{self, SaveError};

@@ -1,6 +1,6 @@
 //! The figures of a report with their captions.
 
-use figure::Figure;
+use cinoc_figure::Figure;
 
 use super::Report;
 use crate::Evaluated;

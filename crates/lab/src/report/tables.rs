@@ -1,6 +1,6 @@
 //! The tables of a report.
 
-use learn::evaluate::{Evaluation, Metric, Spread};
+use cinoc_learn::evaluate::{Evaluation, Metric, Spread};
 
 use crate::numbers::{number, two_std};
 use crate::published::{PAPER, Reported, published};

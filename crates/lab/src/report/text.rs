@@ -1,7 +1,7 @@
 //! The text of a report.
 
-use control::Config;
-use control::config::{ConfigError, tasks};
+use cinoc_control::Config;
+use cinoc_control::config::{ConfigError, tasks};
 
 use super::plates::Plate;
 use super::{FIGURES, Report, commands, tables};

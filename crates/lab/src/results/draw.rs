@@ -1,6 +1,6 @@
 //! Charts as figures.
 
-use figure::{Colour, Figure, Legend, Lines, Series};
+use cinoc_figure::{Colour, Figure, Legend, Lines, Series};
 
 use super::{Chart, Curve};
 

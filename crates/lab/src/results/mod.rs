@@ -14,13 +14,13 @@ mod table;
 pub use chart::{Chart, Curve};
 pub use markdown::markdown;
 pub use page::page;
-pub use provenance::{Provenance, SOURCE, State, version};
+pub use provenance::{Provenance, State, numerics, version};
 pub use table::{Cell, Table};
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use learn::files::{FileError, write_atomically};
+use cinoc_learn::files::{FileError, write_atomically};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

@@ -2,8 +2,8 @@
 //!
 //! A rough count of multiplications; only ratios matter.
 
-use control::Config;
-use control::config::{Equation, Padding, View};
+use cinoc_control::Config;
+use cinoc_control::config::{Equation, Padding, View};
 
 /// Work of rolling out one case.
 pub fn work(config: &Config) -> f64 {

@@ -3,18 +3,18 @@
 use std::fs;
 use std::time::Instant;
 
-use adjoint::Threads;
-use control::{Cases, Pool, Trajectories};
-use learn::evaluate::{Effort, Metric, Rollouts, Violations, controlled, evaluate, uncontrolled};
-use learn::files::{fnv1a, write_atomically};
-use learn::policy_file::PolicyFile;
-use learn::pool::{cache_folder, cached};
+use cinoc_adjoint::Threads;
+use cinoc_control::{Cases, Pool, Trajectories};
+use cinoc_learn::evaluate::{Effort, Metric, Rollouts, Violations, controlled, evaluate, uncontrolled};
+use cinoc_learn::files::{fnv1a, write_atomically};
+use cinoc_learn::policy_file::PolicyFile;
+use cinoc_learn::pool::{cache_folder, cached};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::point::Sample;
 use super::{LabError, Point, Trained, Workshop, fingerprint, work};
-use crate::results::SOURCE;
+use crate::results::numerics;
 
 /// Seed of held-out cases: the same for every policy, so that policies are compared on the same cases.
 pub const CASES_SEED: u64 = 0;
@@ -130,13 +130,14 @@ impl Workshop<'_> {
         self.check()?;
         let folder = self.folder.join("measured");
         // other code may measure other numbers
-        let path = folder.join(format!("{}.json", fingerprint(&format!("{SOURCE} {key}"))));
+        let path = folder.join(format!("{}.json", fingerprint(&format!("{} {key}", numerics()))));
         if let Some(before) = fs::read_to_string(&path).ok().and_then(|text| serde_json::from_str(&text).ok())
         {
             return Ok((before, false));
         }
         let made = make()?;
-        fs::create_dir_all(&folder).map_err(|error| learn::files::FileError::io("create", &folder, error))?;
+        fs::create_dir_all(&folder)
+            .map_err(|error| cinoc_learn::files::FileError::io("create", &folder, error))?;
         let text = serde_json::to_string(&made).expect("measurements are plain data");
         write_atomically(&path, |file| file.write_all(text.as_bytes()))?;
         Ok((made, true))

@@ -20,10 +20,10 @@ pub use policies::Trained;
 use std::cell::RefCell;
 use std::path::PathBuf;
 
-use control::config::ConfigError;
-use learn::files::{FileError, fnv1a};
-use learn::policy_file::PolicyError;
-use learn::run::RunError;
+use cinoc_control::config::ConfigError;
+use cinoc_learn::files::{FileError, fnv1a};
+use cinoc_learn::policy_file::PolicyError;
+use cinoc_learn::run::RunError;
 use thiserror::Error;
 
 use crate::results::ResultsError;

@@ -1,7 +1,7 @@
 //! A policy in circumstances: what is measured once.
 
-use control::Config;
-use control::config::ConfigError;
+use cinoc_control::Config;
+use cinoc_control::config::ConfigError;
 
 /// A policy, as it is trained, and the circumstances it is measured in.
 #[derive(Clone, Debug, PartialEq)]

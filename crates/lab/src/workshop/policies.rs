@@ -4,16 +4,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use adjoint::Threads;
-use control::{Config, Pool};
-use learn::files::{FileError, fnv1a};
-use learn::policy_file::PolicyFile;
-use learn::pool::{cache_folder, cached};
-use learn::run::{Ended, METRICS, POLICY, Run, RunError};
+use cinoc_adjoint::Threads;
+use cinoc_control::{Config, Pool};
+use cinoc_learn::files::{FileError, fnv1a};
+use cinoc_learn::policy_file::PolicyFile;
+use cinoc_learn::pool::{cache_folder, cached};
+use cinoc_learn::run::{Ended, METRICS, POLICY, Run, RunError};
 
 use super::cost::training_work;
 use super::{LabError, Workshop, fingerprint};
-use crate::results::SOURCE;
+use crate::results::numerics;
 use crate::training_log::TrainingLog;
 
 /// A policy and what its training took.
@@ -108,7 +108,7 @@ impl Workshop<'_> {
         );
         let method = config.method_name();
         let share = training_work(config) / updates as f64;
-        let watch = |update: &learn::train::Update| {
+        let watch = |update: &cinoc_learn::train::Update| {
             self.watch
                 .now(&format!("training {task} ({method}), seed {seed}: {} of {updates}", update.update));
             self.watch.done(share);
@@ -123,12 +123,12 @@ impl Workshop<'_> {
 /// Name of a training's folder: what gives the same policy always has the same one, what other code trained
 /// never.
 fn run_name(config: &Config) -> String {
-    run_name_of(SOURCE, config)
+    run_name_of(numerics(), config)
 }
 
-fn run_name_of(source: &str, config: &Config) -> String {
+fn run_name_of(numerics: &str, config: &Config) -> String {
     let method = config.method.as_ref().map_or(String::new(), |_| format!("{}-", config.method_name()));
-    let all = format!("{source} {}", config.regardless_of_speed().to_toml());
+    let all = format!("{numerics} {}", config.regardless_of_speed().to_toml());
     format!("{}-{method}{}-{}", config.task, config.train.seed, fingerprint(&all))
 }
 

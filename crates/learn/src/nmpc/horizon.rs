@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use adjoint::{Program, Run, Session, Strategy, Threads};
-use control::closed_loop::driven_trace;
-use control::{Config, agents::start_positions, objective};
+use cinoc_adjoint::{Program, Run, Session, Strategy, Threads};
+use cinoc_control::closed_loop::driven_trace;
+use cinoc_control::{Config, agents::start_positions, objective};
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, Par};
 

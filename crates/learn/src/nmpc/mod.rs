@@ -35,7 +35,7 @@ pub use horizon::{Horizon, Plant};
 
 use std::time::Instant;
 
-use control::Config;
+use cinoc_control::Config;
 use serde::{Deserialize, Serialize};
 
 use bounded::{Solution, Stop};

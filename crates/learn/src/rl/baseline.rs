@@ -1,8 +1,8 @@
 //! A baseline on a task: which learner, how fast, how long.
 
-use adjoint::Threads;
-use control::config::{Critic, Method, Network};
-use control::{Cases, Config};
+use cinoc_adjoint::Threads;
+use cinoc_control::config::{Critic, Method, Network};
+use cinoc_control::{Cases, Config};
 
 use super::environment::Environment;
 use super::field::FieldEnvironment;

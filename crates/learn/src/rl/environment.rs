@@ -4,8 +4,8 @@
 //! led to is told all the same, because the value of a state does not end where a time limit cuts it off. Networks are built by the
 //! problem, since it knows what its states mean: an actor, the state as a critic wants it, and what each agent knows of it.
 
-use adjoint::{Tracer, Var};
-use control::policy::Layer;
+use cinoc_adjoint::{Tracer, Var};
+use cinoc_control::policy::Layer;
 
 /// What one step of all copies led to.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -9,13 +9,13 @@
 
 use std::sync::Arc;
 
-use adjoint::{Input, Program, Session, Shape, Threads, Tracer, Var};
-use control::agents::start_positions;
-use control::closed_loop::driven_trace;
-use control::config::Network;
-use control::policy::{self, Layer, Policy, Sight};
-use control::random::{Purpose, stream};
-use control::{Cases, Config, Disturbance, objective};
+use cinoc_adjoint::{Input, Program, Session, Shape, Threads, Tracer, Var};
+use cinoc_control::agents::start_positions;
+use cinoc_control::closed_loop::driven_trace;
+use cinoc_control::config::Network;
+use cinoc_control::policy::{self, Layer, Policy, Sight};
+use cinoc_control::random::{Purpose, stream};
+use cinoc_control::{Cases, Config, Disturbance, objective};
 use rand::Rng;
 
 use super::environment::{Environment, Transition};

@@ -22,7 +22,7 @@ pub mod views;
 
 pub use baseline::Baseline;
 
-use adjoint::{Real, Run, Threads};
+use cinoc_adjoint::{Real, Run, Threads};
 
 /// What an update did.
 #[derive(Clone, Copy, Debug, PartialEq)]

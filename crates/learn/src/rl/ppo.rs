@@ -15,10 +15,10 @@
 
 use std::sync::Arc;
 
-use adjoint::{Program, Session, Sparse, Strategy, Tracer, Var};
-use control::config::OnPolicy;
-use control::policy::{Layer, Plain, first_values};
-use control::random::{Purpose, stream};
+use cinoc_adjoint::{Program, Session, Sparse, Strategy, Tracer, Var};
+use cinoc_control::config::OnPolicy;
+use cinoc_control::policy::{Layer, Plain, first_values};
+use cinoc_control::random::{Purpose, stream};
 use rand::Rng;
 use rand::seq::SliceRandom;
 use rand_distr::StandardNormal;
@@ -329,7 +329,7 @@ fn learner(environment: &impl Environment, settings: &OnPolicy, chunk: usize) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use adjoint::Threads;
+    use cinoc_adjoint::Threads;
 
     /// Log-probabilities in a trace, of two agents with two kinds of action.
     fn traced(each: bool) -> Vec<f32> {

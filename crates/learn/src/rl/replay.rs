@@ -100,7 +100,7 @@ fn put(table: &mut Vec<f32>, at: usize, size: usize, row: &[f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use control::random::{Purpose, stream};
+    use cinoc_control::random::{Purpose, stream};
 
     #[test]
     fn the_oldest_goes_and_rows_stay_together() {

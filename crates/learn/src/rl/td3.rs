@@ -16,10 +16,10 @@
 
 use std::sync::Arc;
 
-use adjoint::{Program, Session, Strategy, Tracer, Var};
-use control::config::{Critic, OffPolicy};
-use control::policy::{Layer, Plain, first_values};
-use control::random::{Purpose, stream};
+use cinoc_adjoint::{Program, Session, Strategy, Tracer, Var};
+use cinoc_control::config::{Critic, OffPolicy};
+use cinoc_control::policy::{Layer, Plain, first_values};
+use cinoc_control::random::{Purpose, stream};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;

@@ -1,6 +1,6 @@
 //! What each agent of an environment knows, as numbers: for learners outside of this crate, which cannot be built on traces.
 
-use adjoint::{Program, Threads, Tracer};
+use cinoc_adjoint::{Program, Threads, Tracer};
 
 use super::environment::Environment;
 use super::minibatch;

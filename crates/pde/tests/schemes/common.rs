@@ -1,6 +1,6 @@
 //! What the tests of all equations share.
 
-use adjoint::{Program, Run, Threads, Tracer, Var};
+use cinoc_adjoint::{Program, Run, Threads, Tracer, Var};
 
 /// Applies a traced function once to a field.
 pub fn apply(z: &[f64], f: impl Fn(Var<'_>) -> Var<'_>) -> Vec<f64> {

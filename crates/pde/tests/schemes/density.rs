@@ -2,8 +2,8 @@
 
 use crate::common::distance;
 use crate::heat_2d::on_points;
-use adjoint::{Program, Run, Threads, Tracer};
-use pde::{Axis, Boundary, Density, Dynamics, Medium, Transport, evolve};
+use cinoc_adjoint::{Program, Run, Threads, Tracer};
+use cinoc_pde::{Axis, Boundary, Density, Dynamics, Medium, Transport, evolve};
 use proptest::prelude::*;
 
 const MEDIUM: Medium = Medium { drift: [0.0, 0.003], limit: 0.5, diffusion: 0.01 };

@@ -1,8 +1,8 @@
 //! Fisher-KPP against its travelling wave, its range and its symmetry.
 
 use crate::common::distance;
-use adjoint::Threads;
-use pde::{Axis, Boundary, Dynamics, Fkpp, evolve};
+use cinoc_adjoint::Threads;
+use cinoc_pde::{Axis, Boundary, Dynamics, Fkpp, evolve};
 use proptest::prelude::*;
 
 /// Where the front falls through one half, right of the middle.

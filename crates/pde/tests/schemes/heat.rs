@@ -1,8 +1,8 @@
 //! The heat equation against exact solutions and symmetries.
 
 use crate::common::{distance, size};
-use adjoint::Threads;
-use pde::{Axis, Boundary, Dynamics, Heat, evolve};
+use cinoc_adjoint::Threads;
+use cinoc_pde::{Axis, Boundary, Dynamics, Heat, evolve};
 use proptest::prelude::*;
 use std::f64::consts::PI;
 

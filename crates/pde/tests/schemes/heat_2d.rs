@@ -1,8 +1,8 @@
 //! The heat equation on a rectangle against the factors of its scheme, its order, and its boundary.
 
 use crate::common::{distance, size};
-use adjoint::Threads;
-use pde::{Axis, Boundary, Dynamics, Heat2d, evolve};
+use cinoc_adjoint::Threads;
+use cinoc_pde::{Axis, Boundary, Dynamics, Heat2d, evolve};
 use std::f64::consts::PI;
 
 fn axis(n: usize, length: f64) -> Axis {

@@ -1,9 +1,9 @@
 //! Kuramoto-Sivashinsky against its linear theory, its conservation law and its symmetries.
 
 use crate::common::distance;
-use adjoint::Threads;
-use pde::kuramoto_sivashinsky::growth_rate;
-use pde::{Dynamics, KuramotoSivashinsky, evolve};
+use cinoc_adjoint::Threads;
+use cinoc_pde::kuramoto_sivashinsky::growth_rate;
+use cinoc_pde::{Dynamics, KuramotoSivashinsky, evolve};
 use proptest::prelude::*;
 use std::f64::consts::TAU;
 

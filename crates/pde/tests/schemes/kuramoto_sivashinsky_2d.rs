@@ -2,8 +2,8 @@
 
 use crate::common::distance;
 use crate::periodic::{advance, on_grid, ring};
-use adjoint::Threads;
-use pde::{KuramotoSivashinsky2d, KuramotoSivashinskyEtdrk4, evolve};
+use cinoc_adjoint::Threads;
+use cinoc_pde::{KuramotoSivashinsky2d, KuramotoSivashinskyEtdrk4, evolve};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use std::f64::consts::TAU;

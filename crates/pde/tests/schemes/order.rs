@@ -1,9 +1,11 @@
 //! Every scheme has the order it declares: one helper measures it for all of them.
 
 use crate::common::{apply, distance};
-use adjoint::Threads;
-use pde::operators::{implicit_diffusion, laplacian};
-use pde::{Axis, Boundary, Dynamics, Fkpp, Heat, KuramotoSivashinsky, KuramotoSivashinskyEtdrk4, evolve};
+use cinoc_adjoint::Threads;
+use cinoc_pde::operators::{implicit_diffusion, laplacian};
+use cinoc_pde::{
+    Axis, Boundary, Dynamics, Fkpp, Heat, KuramotoSivashinsky, KuramotoSivashinskyEtdrk4, evolve,
+};
 use std::f64::consts::{PI, TAU};
 
 /// Order in time, from runs with time steps `dt`, `dt/2` and `dt/4` to the same time under a constant forcing.

@@ -1,7 +1,7 @@
 //! Running equations on periodic rectangles, for the tests of all of them.
 
-use adjoint::{Program, Run, Threads, Tracer};
-use pde::{Axis, Boundary, Dynamics};
+use cinoc_adjoint::{Program, Run, Threads, Tracer};
+use cinoc_pde::{Axis, Boundary, Dynamics};
 
 /// A periodic axis.
 pub fn ring(n: usize, length: f64) -> Axis {

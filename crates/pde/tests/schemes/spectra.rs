@@ -2,8 +2,8 @@
 
 use crate::common::{apply, distance};
 use crate::periodic::on_grid;
-use pde::Fourier;
-use pde::random_field::normals;
+use cinoc_pde::Fourier;
+use cinoc_pde::random_field::normals;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use std::f64::consts::TAU;

@@ -1,8 +1,10 @@
 //! What the tasks on a rectangle look like without control: mean square distance to the target at the end of a run.
 
-use adjoint::Threads;
-use pde::random_field::normals;
-use pde::{Axis, BlobPairs, Boundary, Density, Dynamics, Heat2d, Medium, RandomField2d, Transport, evolve};
+use cinoc_adjoint::Threads;
+use cinoc_pde::random_field::normals;
+use cinoc_pde::{
+    Axis, BlobPairs, Boundary, Density, Dynamics, Heat2d, Medium, RandomField2d, Transport, evolve,
+};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 

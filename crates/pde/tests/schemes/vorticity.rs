@@ -2,7 +2,7 @@
 
 use crate::common::{distance, size};
 use crate::periodic::{advance, on_grid, ring};
-use pde::{Fourier, Vorticity};
+use cinoc_pde::{Fourier, Vorticity};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use std::f64::consts::TAU;

@@ -10,8 +10,8 @@ mod sweeps;
 
 pub(super) use numbers::ladder;
 
-use control::Config;
-use control::config::Preset;
+use cinoc_control::Config;
+use cinoc_control::config::Preset;
 
 use super::{Found, loss_cases, loss_name, mean_loss};
 use crate::intervals::{Estimate, estimate, mean, ratio};

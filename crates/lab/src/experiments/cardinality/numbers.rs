@@ -49,7 +49,7 @@ pub(in crate::experiments) fn ladder(from: usize, to: usize, factor: f64) -> Vec
 mod tests {
     use super::super::sweeps::SWEEPS;
     use super::*;
-    use control::Config;
+    use cinoc_control::Config;
 
     /// Whether two neighbours are close enough that an edge between them is known.
     fn close(pair: &[usize]) -> bool {

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use figure::{Animation, AnimationFormat, Figure};
-use learn::files::write_atomically;
+use cinoc_figure::{Animation, AnimationFormat, Figure};
+use cinoc_learn::files::write_atomically;
 
 use super::picture::Pictures;
 use crate::figures::SaveError;

@@ -1,6 +1,6 @@
 //! One state of a run: the field, and what stands in it.
 
-use figure::{ColourBar, ColourMap, Map};
+use cinoc_figure::{ColourBar, ColourMap, Map};
 
 use super::resample::{Resampled, resample};
 use crate::run_2d::{FieldKind, Run2d};

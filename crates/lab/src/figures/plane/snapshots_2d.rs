@@ -1,6 +1,6 @@
 //! One case on a rectangle at a few moments.
 
-use figure::Figure;
+use cinoc_figure::Figure;
 
 use super::picture::Pictures;
 use crate::figures::look::{WIDTH, short};
