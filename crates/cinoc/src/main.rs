@@ -1,33 +1,7 @@
-//! The command line: raw arguments become settings, a command runs, an exit code says how it went.
-//!
-//! Exit codes: 0 done, 1 the run failed, 2 the request was wrong, 130 stopped by Ctrl-C after saving a checkpoint.
+//! The program `cinoc`: the command line with the tasks of this library.
 
-mod arguments;
-mod commands;
-mod failure;
-mod terminal;
-
-use arguments::{Arguments, Command};
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let outcome = match Arguments::parse().command {
-        Command::Tasks(request) => commands::tasks::run(&request),
-        Command::Train(request) => commands::train::run(&request),
-        Command::Eval(request) => commands::eval::run(&request),
-        Command::Bench(request) => commands::bench::run(&request),
-        Command::CheckGradients(request) => commands::check_gradients::run(&request),
-        Command::Verify(request) => commands::verify::run(&request),
-        Command::Plot(request) => commands::plot::run(&request),
-        Command::Sweep(request) => commands::sweep::run(&request),
-        Command::Reproduce(request) => commands::reproduce::run(&request),
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            failure.report();
-            failure.exit_code()
-        }
-    }
+    cinoc::command_line(cinoc::prelude::Tasks::built_in().iter().map(|task| task.as_ref().clone()))
 }

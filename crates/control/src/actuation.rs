@@ -1,13 +1,12 @@
 //! What agents do to the field: `f(x) = sum_i u_i b(x, xi_i)` with the Gaussian `b = exp(-|x - xi|^2 / (2 sigma^2))`.
 //!
-//! The kernel has height 1 (`normalization = "peak"`; on the grid, for vorticity) or unit integral (`"mass"`); on a periodic domain
+//! The kernel has height 1 (`normalization = "peak"`; where the task says so, on the grid) or unit integral (`"mass"`); on a periodic domain
 //! the distance is that to the nearest image. The forcing is the plain sum over agents, never divided by their number. In 2D the
 //! kernel is a product of one factor per axis. Agents that stir give the field a velocity instead, `q = gain sum_i v_i b(x, xi_i)`.
 //!
 //! Differentiated in `u`, `v` and `xi`. The kernel stands at the positions before the move.
 
-use crate::config::{Config, Equation, Normalization};
-use crate::physics;
+use crate::config::{Config, Normalization};
 use crate::policy::Action;
 use cinoc_adjoint::{Bump, Var};
 use cinoc_pde::Dynamics;
@@ -39,9 +38,8 @@ impl Actuation {
             height,
         };
         Actuation {
-            bumps: physics::axes(config).iter().map(bump).collect(),
-            peak_on_grid: config.equation() == Equation::Vorticity
-                && actuation.normalization == Normalization::Peak,
+            bumps: config.domain().axes().map(|axis| bump(&axis)).collect(),
+            peak_on_grid: config.task.peak_on_grid && actuation.normalization == Normalization::Peak,
             gain: actuation.gain,
             mobile: config.mobile(),
         }

@@ -1,26 +1,19 @@
 //! Where agents start, for any number of them.
 
-use crate::config::{Config, Equation, Starts};
+use crate::config::{Config, Starts};
 use crate::obstacles::Discs;
-
-/// Where agents start, as shares of an axis: from the first to the second of them.
-pub fn spread(config: &Config) -> Vec<(f64, f64)> {
-    match config.equation() {
-        _ if !config.mobile() => vec![(0.0, 1.0); config.equation().dims()],
-        Equation::Density => vec![(0.15, 0.85), (0.12, 0.8)],
-        _ => vec![(0.2, 0.8); config.equation().dims()],
-    }
-}
 
 /// Start positions of the agents, `[dims][agents]`.
 ///
 /// Mobile agents stand equally spaced from end to end of a range (one agent: in the middle), static ones at the centres of equal
-/// parts of it, `(j + 1/2) / M`. 1D: the range is 20 % to 80 % of the domain, of static agents all of it; with `actuation.starts =
+/// parts of it, `(j + 1/2) / M`. 1D: the range is [`Task::starts`](crate::Task::starts); with `actuation.starts =
 /// "staggered"` every other agent stands half a spacing nearer to its neighbour. 2D: they stand in columns, as `actuation.starts` says,
 /// out of the margins of discs.
 pub fn start_positions(config: &Config) -> Vec<f64> {
     let (m, mobile) = (config.agents, config.mobile());
-    let ranges: Vec<Range> = spread(config)
+    let ranges: Vec<Range> = config
+        .task
+        .starts
         .iter()
         .zip(config.axes())
         .map(|(&(low, high), axis)| Range { low: low * axis.length, width: (high - low) * axis.length })

@@ -22,28 +22,27 @@
 //! `error`, the mean of `(z - z*)^2` after it, and of a density `moment`, how far centroid and spread are from the target's. Everything but the noise and the cell of a window is differentiated.
 
 use crate::actuation::Actuation;
-use crate::config::{Config, Equation};
+use crate::config::Config;
 use crate::moments::{Coordinates, Moments};
 use crate::objective::{self, Step, Weights};
+use crate::observation::tracked;
 use crate::obstacles::Discs;
-use crate::physics;
 use crate::policy::{self, Action, Policy, Sight};
 use cinoc_adjoint::{Trace, Tracer, Var};
-use cinoc_pde::Dynamics;
 
-/// Traces one control step of an equation with `config.agents` agents, with the terms of the objective or without, the agents with
-/// weights or all of weight 1.
+/// Traces one control step with `config.agents` agents, with the terms of the objective or without, the agents with weights
+/// or all of weight 1.
 ///
 /// # Panics
-/// If the equation has another grid or time step than the config, the weights are not one per agent, or they come with the term `coll`.
-pub fn trace(config: &Config, dynamics: &dyn Dynamics, terms: bool, weights: Option<&[f64]>) -> Trace {
-    traced(config, dynamics, terms, weights, Decides::Policy)
+/// If the weights are not one per agent, or they come with the term `coll`.
+pub fn trace(config: &Config, terms: bool, weights: Option<&[f64]>) -> Trace {
+    traced(config, terms, weights, Decides::Policy)
 }
 
 /// Traces one control step of a task whose actions are given, `action` (`[actions][agents]`, in units of their bounds), a sequence: the
 /// environment of a learner that does not look into the physics, or of a planner that does.
 pub fn driven_trace(config: &Config) -> Trace {
-    traced(config, physics::dynamics(config).as_ref(), true, None, Decides::Caller)
+    traced(config, true, None, Decides::Caller)
 }
 
 /// Who decides what the agents do.
@@ -53,42 +52,28 @@ enum Decides {
     Caller,
 }
 
-fn traced(
-    config: &Config,
-    dynamics: &dyn Dynamics,
-    terms: bool,
-    weights: Option<&[f64]>,
-    decides: Decides,
-) -> Trace {
-    assert_eq!(dynamics.grid(), physics::grid(config), "the equation's grid and the config's");
-    assert_eq!(dynamics.dt(), config.time.dt, "the equation's time step and time.dt");
+fn traced(config: &Config, terms: bool, weights: Option<&[f64]>, decides: Decides) -> Trace {
     let tracer = Tracer::new();
-    control_step(&tracer, config, dynamics, terms, weights, decides);
+    control_step(&tracer, config, terms, weights, decides);
     tracer.finish()
 }
 
 /// Traces one control interval without agents: state `z`, fixed `target`, records `z` and `error`.
 pub fn uncontrolled_trace(config: &Config) -> Trace {
-    let (tracer, (rows, cols)) = (Tracer::new(), config.shape());
-    let (z, target) = (tracer.state("z", rows, cols), tracer.fixed("target", rows, cols));
-    let dynamics = physics::dynamics(config);
+    let (tracer, z_rows, (rows, cols)) = (Tracer::new(), config.state_shape().0, config.shape());
+    let (z, target) = (tracer.state("z", z_rows, cols), tracer.fixed("target", z_rows, cols));
+    let dynamics = config.dynamics();
     let fields = dynamics.forcing_fields();
     let nothing = tracer.constant(fields * rows, cols, vec![0.0; fields * rows * cols]);
     let next = dynamics.interval(z, dynamics.response(nothing), config.time.substeps);
     tracer.advance(z, next);
-    record_field(&tracer, next, moments(config, next, target), (next - target).mean_square());
+    record_field(&tracer, next, moments(config, next, target), error(config, next, target));
     tracer.finish()
 }
 
-fn control_step(
-    tracer: &Tracer,
-    config: &Config,
-    dynamics: &dyn Dynamics,
-    terms: bool,
-    weights: Option<&[f64]>,
-    decides: Decides,
-) {
-    let ((rows, cols), dims, agents) = (config.shape(), config.equation().dims(), config.agents);
+fn control_step(tracer: &Tracer, config: &Config, terms: bool, weights: Option<&[f64]>, decides: Decides) {
+    let ((rows, cols), dims, agents) = (config.state_shape(), config.task.dims, config.agents);
+    let dynamics = config.dynamics();
     let policy = (decides == Decides::Policy).then(|| Policy::declare(tracer, config));
 
     let (z, target) = (tracer.state("z", rows, cols), tracer.fixed("target", rows, cols));
@@ -117,7 +102,7 @@ fn control_step(
     let (action, applied) = disturbed(config, decided, alive);
     let applied = weights.map_or(applied, |weights| applied.map(|value| weights.each * value));
 
-    let response = Actuation::new(config).response(dynamics, xi, applied);
+    let response = Actuation::new(config).response(dynamics.as_ref(), xi, applied);
     let next = dynamics.interval(z, response, config.time.substeps);
     tracer.advance(z, next);
     let moved = action.v.map_or(xi, |v| moved(config, xi, v));
@@ -126,7 +111,7 @@ fn control_step(
         previous_v.into_iter().for_each(|previous| tracer.advance(previous, v));
     }
 
-    let error = (next - target).mean_square();
+    let error = error(config, next, target);
     let importance = (terms && config.train.hold > 0.0).then(|| tracer.fixed("importance", 1, 1));
     let moments = moments(config, next, target);
     let step = Step {
@@ -151,9 +136,14 @@ fn control_step(
     action.v.into_iter().for_each(|v| tracer.record("v", v));
 }
 
+/// Mean square of what is left to do: the distance of the tracked fields from their targets.
+fn error<'t>(config: &Config, z: Var<'t>, target: Var<'t>) -> Var<'t> {
+    tracked(config, z - target).mean_square()
+}
+
 /// Moments of a field and its target, if they are densities.
 fn moments<'t>(config: &Config, z: Var<'t>, target: Var<'t>) -> Option<[Moments<'t>; 2]> {
-    (config.equation() == Equation::Density).then(|| {
+    config.task.density.then(|| {
         let coordinates = Coordinates::new(config, z);
         [z, target].map(|density| coordinates.moments(density))
     })

@@ -34,7 +34,7 @@ pub fn inspection_trace(config: &Config) -> Trace {
     let forcing = Actuation::new(config).forcing(sight.xi, action);
     tracer.record(
         "forcing",
-        match config.physics.drift {
+        match config.physics.get("drift") {
             Some(drift) => {
                 let rows = forcing.rows() / 2;
                 forcing.slice(0..rows).stack(forcing.slice(rows..2 * rows) + drift)
@@ -46,9 +46,9 @@ pub fn inspection_trace(config: &Config) -> Trace {
 }
 
 fn sight<'t>(tracer: &'t Tracer, config: &Config) -> Sight<'t> {
-    let (rows, cols) = config.shape();
+    let (rows, cols) = config.state_shape();
     let (z, target) = (tracer.sequence("z", rows, cols), tracer.fixed("target", rows, cols));
-    Sight::new(config, z, target, tracer.sequence("xi", config.equation().dims(), config.agents), None)
+    Sight::new(config, z, target, tracer.sequence("xi", config.task.dims, config.agents), None)
 }
 
 /// A policy ready to be given parameters.

@@ -85,12 +85,13 @@ impl Disturbance {
             stream(self.seed, purpose, self.first + sample as u64)
         };
         match input {
-            "sensor_noise" => {
-                normals(&mut rng(Purpose::TrainingSensors, Purpose::HeldOutSensors), steps * config.points())
-            }
+            "sensor_noise" => normals(
+                &mut rng(Purpose::TrainingSensors, Purpose::HeldOutSensors),
+                steps * config.state_size(),
+            ),
             "actuator_noise" => {
                 // one per intensity, or per component of the velocity where agents have none
-                let noisy = if config.actuation.u_max.is_some() { 1 } else { config.equation().dims() };
+                let noisy = if config.actuation.u_max.is_some() { 1 } else { config.task.dims };
                 normals(
                     &mut rng(Purpose::TrainingActuators, Purpose::HeldOutActuators),
                     steps * noisy * agents,

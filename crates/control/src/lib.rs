@@ -1,6 +1,6 @@
 //! Observation, policy, actuation, objective and closed loop: the control tasks.
 //!
-//! The way of the data: [`config`] says what a task is; [`data`] draws its cases; [`closed_loop`] writes one control step
+//! The way of the data: [`task`] says what a task is, [`config`] holds its settings; [`data`] draws its cases; [`closed_loop`] writes one control step
 //! down, from [`observation`] through [`policy`] and [`actuation`] to the physics and the [`objective`]; [`rollout`] runs it.
 
 pub mod actuation;
@@ -14,10 +14,11 @@ pub mod moments;
 pub mod objective;
 pub mod observation;
 pub mod obstacles;
-pub mod physics;
 pub mod policy;
 pub mod random;
 pub mod rollout;
+pub mod task;
+mod tasks;
 
 pub use config::Config;
 pub use data::{Cases, Pool};
@@ -25,3 +26,4 @@ pub use decision::{Controller, Decision};
 pub use disturbance::Disturbance;
 pub use random::Purpose;
 pub use rollout::{Batch, ClosedLoop, Trajectories};
+pub use task::{Draw, Field, Fields, Task, Tasks};

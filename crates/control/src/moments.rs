@@ -7,7 +7,6 @@
 //! everything follows from those. Positions are measured from the middle of the domain, where `E[x^2] - E[x]^2` loses least.
 
 use crate::config::Config;
-use crate::physics;
 use cinoc_adjoint::{Sparse, Var};
 
 /// Coordinates of the grid points a density lives on.
@@ -36,7 +35,7 @@ impl<'t> Coordinates<'t> {
     /// Those of a 2D task, in the trace of `like`.
     pub fn new(config: &Config, like: Var<'t>) -> Coordinates<'t> {
         let tracer = like.tracer();
-        let points = physics::coordinates(config);
+        let points = crate::data::families::rectangle(config).map(|axis| axis.points());
         let middle = points.each_ref().map(|points| points.iter().sum::<f64>() / points.len() as f64);
         let [x, y] = [0, 1].map(|axis| points[axis].iter().map(|p| p - middle[axis]).collect::<Vec<_>>());
         let power = |k: i32| x.iter().enumerate().map(|(i, x)| (i, x.powi(k))).collect();

@@ -19,14 +19,14 @@
 //! Where agents have weights `w_i`, a mean over agents is `sum_i w_i (.) / sum_i w_i` and `total_forcing` is `(sum_i w_i u_i)^2`;
 //! `coll` has no weighted form.
 
-use crate::config::{Config, Equation, Loss};
+use crate::config::{Config, Loss};
 use crate::moments::Moments;
 use crate::obstacles::Discs;
 use cinoc_adjoint::{Sparse, Var};
 
 /// One control step, as the terms see it.
 pub struct Step<'t> {
-    /// Field after the step.
+    /// State after the step.
     pub z: Var<'t>,
     /// What it should be.
     pub target: Var<'t>,
@@ -189,9 +189,9 @@ fn coll<'t>(config: &Config, step: &Step<'t>) -> Var<'t> {
     let share = 2.0 * pairs.len() as f64 / (m * m) as f64;
     let distance = distances(step.xi, &Sparse::from_rows(m, pairs));
     share
-        * match config.equation() {
-            Equation::Density => (distance * (-1.0 / radius)).exp().mean(),
-            _ => (radius - distance).relu().mean_square(),
+        * match config.task.density {
+            true => (distance * (-1.0 / radius)).exp().mean(),
+            false => (radius - distance).relu().mean_square(),
         }
 }
 

@@ -9,9 +9,7 @@ use crate::config::Config;
 use crate::data::Cases;
 use crate::disturbance::Disturbance;
 use crate::objective;
-use crate::physics;
 use cinoc_adjoint::{Gradient, Input, Outcome, Program, Real, Run, Shape, Strategy, Threads, Trace};
-use cinoc_pde::Dynamics;
 
 /// A loop ready to run, for `config.agents` agents and `config.time.steps` control steps.
 pub struct ClosedLoop<T: Real> {
@@ -82,46 +80,29 @@ pub struct Batch<T> {
 impl<T: Real> ClosedLoop<T> {
     /// The loop with the policy in it; `chunk` samples are worked on together.
     pub fn new(config: &Config, chunk: usize) -> ClosedLoop<T> {
-        ClosedLoop::with_dynamics(config, physics::dynamics(config).as_ref(), chunk)
+        ClosedLoop::build(config, &closed_loop::trace(config, true, None), chunk, loss_terms(config))
     }
 
-    /// The same for training: derivatives with respect to the parameters are wanted, those with respect to target, noise and places of
-    /// static agents are left out.
+    /// The same for training: derivatives with respect to the parameters are wanted, those with respect to target, noise
+    /// and places of static agents are left out.
     pub fn for_training(config: &Config, chunk: usize) -> ClosedLoop<T> {
-        let trace = closed_loop::trace(config, physics::dynamics(config).as_ref(), true, None);
+        let trace = closed_loop::trace(config, true, None);
         ClosedLoop::build(config, &trace.inputs_given(), chunk, loss_terms(config))
     }
 
-    /// The same with agents that stand for many, or for parts of one: an agent of weight `w` does to the field what `w` agents in its
-    /// place would, and counts like them in means over agents.
+    /// The same with agents that stand for many, or for parts of one: an agent of weight `w` does to the field what `w`
+    /// agents in its place would, and counts like them in means over agents.
     ///
     /// # Panics
     /// If the weights are not one per agent, or the objective has the term `coll`, which is about pairs.
     pub fn weighted(config: &Config, weights: &[f64], chunk: usize) -> ClosedLoop<T> {
-        ClosedLoop::with_loss(config, physics::dynamics(config).as_ref(), Some(weights), chunk)
-    }
-
-    /// The same with an equation of your own in the place of the task's.
-    ///
-    /// # Panics
-    /// If the equation has another grid or time step than the config.
-    pub fn with_dynamics(config: &Config, dynamics: &dyn Dynamics, chunk: usize) -> ClosedLoop<T> {
-        ClosedLoop::with_loss(config, dynamics, None, chunk)
-    }
-
-    fn with_loss(
-        config: &Config,
-        dynamics: &dyn Dynamics,
-        weights: Option<&[f64]>,
-        chunk: usize,
-    ) -> ClosedLoop<T> {
-        let trace = closed_loop::trace(config, dynamics, true, weights);
+        let trace = closed_loop::trace(config, true, Some(weights));
         ClosedLoop::build(config, &trace, chunk, loss_terms(config))
     }
 
     /// The loop without its loss: to see what a policy does, at a cost that grows with the agents and not with their pairs.
     pub fn observed(config: &Config, chunk: usize) -> ClosedLoop<T> {
-        let trace = closed_loop::trace(config, physics::dynamics(config).as_ref(), false, None);
+        let trace = closed_loop::trace(config, false, None);
         ClosedLoop::build(config, &trace, chunk, Vec::new())
     }
 
@@ -167,7 +148,7 @@ impl<T: Real> ClosedLoop<T> {
 
     /// The same with rollouts that go on where others ended; those have to be told where, by [`ClosedLoop::go_on`].
     pub fn batch_of(&self, cases: &Cases, which: &[Rollout], disturbance: Disturbance) -> Batch<T> {
-        assert_eq!(cases.n, self.config.points(), "cases on a grid of {} points", cases.n);
+        assert_eq!(cases.n, self.config.state_size(), "cases whose states have {} numbers", cases.n);
         let per_case = |input: &Input, value: &dyn Fn(usize, usize) -> Vec<f64>| {
             let size = input.shape.size();
             let mut data = Vec::with_capacity(which.len() * size);

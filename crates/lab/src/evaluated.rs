@@ -4,7 +4,6 @@
 //! on time has T + 1 values, the first from the case itself; only actions, which lead from one state to the next, have T.
 
 use cinoc_control::agents::start_positions;
-use cinoc_control::physics::grid;
 use cinoc_control::{Cases, Config, Trajectories};
 use cinoc_learn::evaluate::Rollouts;
 
@@ -31,7 +30,7 @@ pub enum Control {
 impl<'a> Evaluated<'a> {
     /// Grid points, from 0.
     pub fn positions(&self) -> Vec<f64> {
-        grid(self.config).x.points()
+        self.config.domain().x.points()
     }
 
     /// Times of the states: 0 and the end of every control step.
@@ -44,18 +43,31 @@ impl<'a> Evaluated<'a> {
         self.rollouts.controlled.steps
     }
 
-    /// The field of a case, `[T + 1][n]`.
+    /// The field of a case that figures show, `[T + 1][n]`.
     pub fn field(&self, control: Control, case: usize) -> Vec<f64> {
-        let mut field = self.cases.z0(case).to_vec();
-        field.extend(self.record(control, "z", case).expect("every loop records its field"));
-        field
+        let recorded = self.record(control, "z", case).expect("every loop records its field");
+        let states = std::iter::once(self.cases.z0(case)).chain(recorded.chunks_exact(self.cases.n));
+        states.flat_map(|state| self.shown(state)).copied().collect()
+    }
+
+    /// What that field should become, `[n]`.
+    pub fn target(&self, case: usize) -> &'a [f64] {
+        self.shown(self.cases.zt(case))
+    }
+
+    /// The field of a state that figures show.
+    fn shown<'s>(&self, state: &'s [f64]) -> &'s [f64] {
+        let (field, points) = (self.config.task.shown(), self.config.points());
+        &state[field * points..(field + 1) * points]
     }
 
     /// Mean of `(z - z*)²` of a case, `[T + 1]`.
     pub fn error(&self, control: Control, case: usize) -> Vec<f64> {
-        let squares =
-            self.cases.z0(case).iter().zip(self.cases.zt(case)).map(|(z, target)| (z - target).powi(2));
-        let mut error = vec![squares.sum::<f64>() / self.cases.n as f64];
+        let (points, fields) = (self.config.points(), &self.config.task.fields);
+        let squares = self.cases.z0(case).iter().zip(self.cases.zt(case)).enumerate();
+        let tracked = squares.filter(|(i, _)| fields[i / points].tracked);
+        let tracked: Vec<f64> = tracked.map(|(_, (z, target))| (z - target).powi(2)).collect();
+        let mut error = vec![tracked.iter().sum::<f64>() / tracked.len() as f64];
         error.extend(self.trajectories(control).error(case));
         error
     }

@@ -7,7 +7,6 @@ use thiserror::Error;
 
 use crate::Evaluated;
 use crate::evaluated::Control;
-use cinoc_control::config::Equation;
 use cinoc_control::obstacles::Discs;
 
 /// The task is on an interval.
@@ -81,24 +80,28 @@ fn discs_of(discs: &Discs) -> Vec<Disc> {
 impl Run2d {
     /// A case of an evaluation, where its task is on a rectangle.
     pub fn of_case(evaluated: &Evaluated, case: usize) -> Result<Run2d, NotInThePlane> {
-        let (config, cases) = (evaluated.config, evaluated.cases);
+        let config = evaluated.config;
         let [x, y]: [_; 2] =
-            config.axes().try_into().map_err(|_| NotInThePlane { task: config.task.clone() })?;
-        let (equation, agents) = (config.equation(), config.agents);
-        let field = if equation == Equation::Vorticity { "w" } else { "z" };
+            config.axes().try_into().map_err(|_| NotInThePlane { task: config.task.to_string() })?;
+        let (task, agents) = (&config.task, config.agents);
+        let field = &task.fields[task.shown()];
         let states = |control: Control| {
-            evaluated.field(control, case).chunks_exact(cases.n).map(<[f64]>::to_vec).collect::<Vec<_>>()
+            evaluated
+                .field(control, case)
+                .chunks_exact(config.points())
+                .map(<[f64]>::to_vec)
+                .collect::<Vec<_>>()
         };
         Ok(Run2d {
             n: [x.n, y.n],
             lengths: [x.length, y.length],
             periodic: x.periodic(),
-            kind: if equation == Equation::Density { FieldKind::Density } else { FieldKind::Signed },
-            field: field.into(),
+            kind: if field.positive { FieldKind::Density } else { FieldKind::Signed },
+            field: field.name.clone(),
             times: evaluated.times(),
             uncontrolled: states(Control::Off),
             controlled: states(Control::On),
-            target: equation.tracks().then(|| cases.zt(case).to_vec()),
+            target: task.tracks.then(|| evaluated.target(case).to_vec()),
             positions: evaluated.agents(case).chunks_exact(2 * agents).map(positions).collect(),
             u: evaluated.actions("u", case).map(|u| u.chunks_exact(agents).map(<[f64]>::to_vec).collect()),
             obstacles: Discs::of(config).map_or_else(Vec::new, |discs| discs_of(&discs)),

@@ -58,7 +58,7 @@ impl Axis {
 
     /// Settings for a value, by curve: most axes have one, physics one per coefficient.
     fn settings(self, config: &Config, value: f64) -> Vec<(String, Vec<String>)> {
-        let one = |sets: Vec<String>| vec![(config.task.clone(), sets)];
+        let one = |sets: Vec<String>| vec![(config.task.to_string(), sets)];
         match self {
             Axis::Agents => {
                 let agents = (value * config.agents as f64).round().max(1.0);
@@ -69,17 +69,14 @@ impl Axis {
             Axis::Grid => one(refined(config, value.round().max(1.0) as usize)),
             Axis::Physics => {
                 let physics = &config.physics;
-                let coefficients = [
-                    ("nu", physics.nu),
-                    ("rho", physics.rho),
-                    ("drift", physics.drift),
-                    ("diffusion", physics.diffusion),
-                ];
-                let has = coefficients.into_iter().filter_map(|(name, known)| Some((name, known?)));
-                has.map(|(name, known)| {
-                    (name.to_string(), vec![format!("physics.{name}={:?}", value * known)])
-                })
-                .collect()
+                // a bound of the scheme is no coefficient of the equation
+                let names = physics.names().filter(|name| *name != "limit");
+                let coefficients = names.filter_map(|name| Some((name, physics.get(name)?)));
+                coefficients
+                    .map(|(name, known)| {
+                        (name.to_string(), vec![format!("physics.{name}={:?}", value * known)])
+                    })
+                    .collect()
             }
         }
     }

@@ -10,7 +10,8 @@
 //! That writes the new hashes under a new identity, and everything measured before counts as stale.
 
 use cinoc_adjoint::{Isa, Threads};
-use cinoc_control::config::{Preset, methods, tasks};
+use cinoc_control::Tasks;
+use cinoc_control::config::{Preset, methods};
 use cinoc_control::{Cases, Config, Pool};
 use cinoc_learn::evaluate::controlled;
 use cinoc_learn::files::fnv1a;
@@ -46,9 +47,9 @@ fn bits(task: &str, preset: Preset, method: &str) -> String {
 fn now() -> Table {
     let mut found = Table::new();
     let mut note = |name: String, bits: String| found.insert(name, Value::String(bits));
-    for task in tasks() {
-        note(format!("{} default", task.name), bits(task.name, Preset::Default, "cinoc"));
-        note(format!("{} paper", task.name), bits(task.name, Preset::Paper, "cinoc"));
+    for task in Tasks::built_in().iter() {
+        note(format!("{} default", task.name), bits(&task.name, Preset::Default, "cinoc"));
+        note(format!("{} paper", task.name), bits(&task.name, Preset::Paper, "cinoc"));
     }
     for method in methods().iter().filter(|method| method.name != "cinoc") {
         note(format!("heat1d {}", method.name), bits("heat1d", Preset::Default, method.name));

@@ -59,7 +59,7 @@ pub fn bench<T: Real>(config: &Config, threads: usize, repeat: usize) -> Bench {
     let pool = Threads::new(threads);
     // the states' history does not matter for speed: a short spin-up will do
     let mut quick = config.clone();
-    quick.data.spin_up = quick.data.spin_up.map(|time| time.min(20.0));
+    quick.data.limit_spin_up(20.0);
     let cases = Cases::draw(&quick, 0, Pool::Training, config.train.batch, &pool, &|_, _| {});
     let params = initial_params(config, &mut stream(0, Purpose::Parameters, 0));
     let typed: Vec<T> = params.iter().map(|&p| T::of(p)).collect();
@@ -86,7 +86,7 @@ pub fn bench<T: Real>(config: &Config, threads: usize, repeat: usize) -> Bench {
     let peak_rss_mb = peak_rss_mb();
     Bench {
         env_steps_per_s: env_steps_per_second(config, &cases, threads),
-        task: config.task.clone(),
+        task: config.task.to_string(),
         batch: cases.count,
         agents: config.agents,
         steps: config.time.steps,
@@ -130,7 +130,7 @@ fn median(repeat: usize, mut run: impl FnMut()) -> f64 {
 /// Median and 99th percentile of one decision of all agents on one thread, in microseconds, in single precision.
 pub fn decision_microseconds(config: &Config) -> [f64; 2] {
     let mut quick = config.clone();
-    quick.data.spin_up = quick.data.spin_up.map(|time| time.min(1.0));
+    quick.data.limit_spin_up(1.0);
     let cases = Cases::draw(&quick, 0, Pool::Training, 1, &Threads::new(1), &|_, _| {});
     let params = initial_params(config, &mut stream(0, Purpose::Parameters, 0));
     decision_times(config, &cast(&params), &cases)

@@ -1,5 +1,5 @@
 //! Cases that users bring: a safetensors file with `z0` and, where the task has a target, `zt` (`[cases][n]` or `[cases][n_x][n_y]`, f32 or
-//! f64), optionally `xi0` (`[cases][agents]` or `[cases][agents][2]`).
+//! f64; of a state with several fields `[cases][fields]...`, targets of the tracked ones), optionally `xi0` (`[cases][agents]` or `[cases][agents][2]`).
 
 use std::path::Path;
 
@@ -16,15 +16,18 @@ pub fn read_cases(path: &Path, config: &Config) -> Result<Cases, PolicyError> {
 
 fn parse(file: &Tensors, config: &Config) -> Result<Cases, String> {
     file.check_finite().map_err(|error| error.to_string().replace("; the run that wrote it diverged", ""))?;
-    let extents: Vec<usize> = config.axes().iter().map(|axis| axis.n).collect();
-    let n = config.points();
-    let z0 = stack(file, "z0", &extents, "grid points")?;
+    let (n, fields) = (config.state_size(), &config.task.fields);
+    let tracked = fields.iter().filter(|field| field.tracked).count();
+    let z0 = stack(file, "z0", &extents(config, fields.len()), "grid points")?;
     let count = z0.len() / n;
     if count == 0 {
         return Err("tensor \"z0\" holds no case".to_string());
     }
-    let zt = match (file.tensors.contains_key("zt"), config.equation().tracks()) {
-        (true, _) => stack(file, "zt", &extents, "grid points")?,
+    let zt = match (file.tensors.contains_key("zt"), config.task.tracks) {
+        (true, _) => {
+            let targets = stack(file, "zt", &extents(config, tracked), "grid points")?;
+            of_all_fields(config, &targets)
+        }
         (false, false) => vec![0.0; count * n],
         (false, true) => return Err(format!("no tensor \"zt\": {} needs a target per case", config.task)),
     };
@@ -33,6 +36,27 @@ fn parse(file: &Tensors, config: &Config) -> Result<Cases, String> {
     }
     let xi0 = if file.tensors.contains_key("xi0") { Some(positions(file, config, count)?) } else { None };
     Ok(Cases { count, n, z0, zt, xi0 })
+}
+
+/// What a tensor of some fields has after its first axis: one axis for the fields, if the state has several.
+fn extents(config: &Config, fields: usize) -> Vec<usize> {
+    let several = Some(fields).filter(|_| config.task.fields.len() > 1);
+    several.into_iter().chain(config.axes().iter().map(|axis| axis.n)).collect()
+}
+
+/// Targets of the tracked fields as states: 0 in the others.
+fn of_all_fields(config: &Config, targets: &[f64]) -> Vec<f64> {
+    let mut targets = targets.chunks_exact(config.points());
+    let mut all = Vec::new();
+    while targets.len() > 0 {
+        for field in &config.task.fields {
+            match field.tracked.then(|| targets.next()).flatten() {
+                Some(target) => all.extend_from_slice(target),
+                None => all.resize(all.len() + config.points(), 0.0),
+            }
+        }
+    }
+    all
 }
 
 fn positions(file: &Tensors, config: &Config, count: usize) -> Result<Vec<f64>, String> {

@@ -7,8 +7,8 @@
 
 use std::path::Path;
 
-use cinoc_control::Config;
 use cinoc_control::rollout::Ends;
+use cinoc_control::{Config, Tasks};
 
 use crate::files::{FileError, Tensors};
 use crate::optimiser::Adam;
@@ -47,11 +47,11 @@ impl Checkpoint {
         file.write(path)
     }
 
-    /// Reads a checkpoint; refuses damaged files and numbers that are not finite.
-    pub fn read(path: &Path) -> Result<Checkpoint, PolicyError> {
+    /// Reads a checkpoint of one of these tasks; refuses damaged files and numbers that are not finite.
+    pub fn read(path: &Path, tasks: &Tasks) -> Result<Checkpoint, PolicyError> {
         let file = Tensors::read(path)?;
         let inner = || -> Result<Checkpoint, String> {
-            let config = read_config(&file, FORMAT)?;
+            let config = read_config(&file, FORMAT, tasks)?;
             file.check_finite().map_err(|error| error.to_string())?;
             let step = file.values::<u64>("updates").map_err(|error| error.to_string())?[0];
             let params = collect_params(&file, "", &config)?;

@@ -155,7 +155,7 @@ fn run(
     let trajectories = closed_loop.forward(params, &batch, &Threads::new(threads));
     match trajectories.blow_up() {
         Some(blow_up) => {
-            Err(DivergedRollout { task: closed_loop.config().task.clone(), blow_up: blow_up.to_string() })
+            Err(DivergedRollout { task: closed_loop.config().task.to_string(), blow_up: blow_up.to_string() })
         }
         None => Ok(trajectories),
     }
@@ -164,7 +164,7 @@ fn run(
 /// Summary of rollouts.
 pub fn evaluate(config: &Config, cases: &Cases, rollouts: &Rollouts) -> Evaluation {
     Evaluation {
-        task: config.task.clone(),
+        task: config.task.to_string(),
         agents: config.agents,
         cases: rollouts.controlled.samples,
         controlled: Metric::of(config, cases, &rollouts.controlled),
@@ -181,7 +181,7 @@ pub fn evaluate(config: &Config, cases: &Cases, rollouts: &Rollouts) -> Evaluati
 impl Metric {
     /// Of the rollouts of some cases.
     pub fn of(config: &Config, cases: &Cases, trajectories: &Trajectories<f32>) -> Metric {
-        let plane = config.equation().dims() == 2;
+        let plane = config.task.dims == 2;
         let errors: Vec<Vec<f64>> = (0..trajectories.samples).map(|case| trajectories.error(case)).collect();
         let spread =
             |of: &dyn Fn(&[f64]) -> f64| Spread::of(&errors.iter().map(|e| of(e)).collect::<Vec<_>>());
@@ -208,7 +208,7 @@ impl Effort {
             Some(values.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>() / values.len() as f64)
         };
         let mean_u2 = mean_square("u").unwrap_or(0.0);
-        let plane = config.equation().dims() == 2;
+        let plane = config.task.dims == 2;
         Effort {
             mean_u2,
             sum_u2: mean_u2 * config.agents as f64,

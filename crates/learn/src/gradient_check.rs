@@ -115,7 +115,7 @@ pub fn check_gradients(config: &Config, strategy: Strategy) -> GradientCheck {
         }
     }
     let max_rel_error = directions.iter().map(|d| d.rel_error).fold(0.0, f64::max);
-    GradientCheck { task: config.task.clone(), directions, max_rel_error }
+    GradientCheck { task: config.task.to_string(), directions, max_rel_error }
 }
 
 /// The loss of a few short rollouts.
@@ -132,7 +132,7 @@ impl Problem {
         config.time.steps = config.time.steps.min(STEPS);
         config.failure.step = config.failure.step.min(config.time.steps / 2);
         // long enough to leave the linear regime
-        config.data.spin_up = config.data.spin_up.map(|time| time.min(150.0));
+        config.data.limit_spin_up(150.0);
         let threads = Threads::new(1);
         let cases = Cases::draw(&config, SEED, Pool::Validation, BATCH, &threads, &|_, _| {});
         Problem { closed_loop: ClosedLoop::new(&config, BATCH), cases, threads }

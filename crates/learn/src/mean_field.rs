@@ -39,7 +39,7 @@
 //! `1/M` whatever their places, since an agent makes no pair with itself.
 
 use cinoc_adjoint::{Strategy, Threads};
-use cinoc_control::agents::{spread, start_positions};
+use cinoc_control::agents::start_positions;
 use cinoc_control::random::{Purpose, stream};
 use cinoc_control::{Cases, ClosedLoop, Config, Disturbance};
 use rand::Rng;
@@ -95,7 +95,7 @@ impl MeanField {
     /// # Panics
     /// If the task is not one-dimensional.
     pub fn new(config: &Config, params: Vec<f64>, cases: Cases, threads: Threads) -> MeanField {
-        assert_eq!(config.equation().dims(), 1, "the mean-field limit of a 1D task");
+        assert_eq!(config.task.dims, 1, "the mean-field limit of a 1D task");
         let mut config = config.plain();
         config.loss.coll = config.loss.coll.map(|_| 0.0);
         (config.noise.sensor, config.noise.actuator, config.failure.share) = (0.0, 0.0, 0.0);
@@ -135,7 +135,7 @@ impl MeanField {
 
     /// From where to where agents start.
     fn span(&self) -> (f64, f64) {
-        let (low, high) = spread(&self.config)[0];
+        let (low, high) = self.config.task.starts[0];
         (low * self.config.grid.length, high * self.config.grid.length)
     }
 

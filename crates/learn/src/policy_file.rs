@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use cinoc_control::Config;
 use cinoc_control::policy::layers;
+use cinoc_control::{Config, Tasks};
 use thiserror::Error;
 
 use crate::files::{FileError, TensorError, Tensors};
@@ -83,14 +83,14 @@ pub(crate) fn collect_params(file: &Tensors, prefix: &str, config: &Config) -> R
 }
 
 /// The config in a file's metadata, if the file is of the wanted format.
-pub(crate) fn read_config(file: &Tensors, format: &str) -> Result<Config, String> {
+pub(crate) fn read_config(file: &Tensors, format: &str, tasks: &Tasks) -> Result<Config, String> {
     let entry = |key: &str| file.metadata.get(key).map(String::as_str);
     if entry("format") != Some(format) {
         let found = entry("format").unwrap_or("something else");
         return Err(format!("it holds {found}, must be {format}"));
     }
     let text = entry("config").ok_or("its metadata has no config")?;
-    Config::from_toml(text).map_err(|error| format!("its config: {error}"))
+    tasks.read_config(text).map_err(|error| format!("its config: {error}"))
 }
 
 impl PolicyFile {
@@ -108,11 +108,11 @@ impl PolicyFile {
         self.to_tensors().write(path)
     }
 
-    /// Reads a policy; refuses damaged files and parameters that are not finite.
-    pub fn read(path: &Path) -> Result<PolicyFile, PolicyError> {
+    /// Reads a policy for one of these tasks; refuses damaged files and parameters that are not finite.
+    pub fn read(path: &Path, tasks: &Tasks) -> Result<PolicyFile, PolicyError> {
         let file = Tensors::read(path)?;
         let inner = || -> Result<PolicyFile, String> {
-            let config = read_config(&file, FORMAT)?;
+            let config = read_config(&file, FORMAT, tasks)?;
             file.check_finite().map_err(|error| error.to_string())?;
             let params = collect_params(&file, "", &config)?;
             Ok(PolicyFile { config, params })
@@ -142,7 +142,7 @@ mod tests {
         for task in ["fkpp1d", "ks1d"] {
             let path = folder.path().join(task);
             policy(task).write(&path).unwrap();
-            assert_eq!(PolicyFile::read(&path).unwrap(), policy(task));
+            assert_eq!(PolicyFile::read(&path, Tasks::built_in()).unwrap(), policy(task));
         }
     }
 
@@ -153,16 +153,21 @@ mod tests {
         let mut wrong = policy("fkpp1d").to_tensors();
         wrong.metadata.remove("format");
         wrong.write(&path).unwrap();
-        assert!(PolicyFile::read(&path).unwrap_err().to_string().contains("must be cinoc policy"));
+        assert!(
+            PolicyFile::read(&path, Tasks::built_in())
+                .unwrap_err()
+                .to_string()
+                .contains("must be cinoc policy")
+        );
 
         let mut nan = policy("fkpp1d");
         nan.params[7] = f32::NAN;
         nan.write(&path).unwrap();
-        assert!(PolicyFile::read(&path).unwrap_err().to_string().contains("index 7"));
+        assert!(PolicyFile::read(&path, Tasks::built_in()).unwrap_err().to_string().contains("index 7"));
 
         let mut shape = policy("fkpp1d").to_tensors();
         shape.insert("head.b", &[3], vec![0.0f32; 3]);
         shape.write(&path).unwrap();
-        assert!(PolicyFile::read(&path).unwrap_err().to_string().contains("head.b"));
+        assert!(PolicyFile::read(&path, Tasks::built_in()).unwrap_err().to_string().contains("head.b"));
     }
 }

@@ -35,7 +35,7 @@ pub fn cached(
     let key = key(config, seed, pool, count);
     let path = folder
         .map(|folder| folder.join(format!("{}-{:016x}.safetensors", config.task, fnv1a(key.as_bytes()))));
-    if let Some(cases) = path.as_deref().and_then(|path| read(path, &key, config.points())) {
+    if let Some(cases) = path.as_deref().and_then(|path| read(path, &key, config.state_size())) {
         return cases;
     }
     let cases = Cases::draw(config, seed, pool, count, threads, progress);

@@ -16,7 +16,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use cinoc_control::{Cases, Config};
+use cinoc_control::{Cases, Config, Tasks};
 use serde_json::json;
 use thiserror::Error;
 
@@ -106,14 +106,15 @@ impl Run {
         }
         let saved = fs::read_to_string(&path).map_err(|error| FileError::io("read", &path, error))?;
         // what cannot be read is compared as it stands, and told as a difference
-        let begun = Config::from_toml(&saved).map_or(saved, |begun| begun.regardless_of_speed().to_toml());
+        let tasks = Tasks::only(&config.task);
+        let begun = tasks.read_config(&saved).map_or(saved, |begun| begun.regardless_of_speed().to_toml());
         if let Some(difference) = first_difference(&begun, &config.regardless_of_speed().to_toml()) {
             return Err(RunError::OtherRun { folder: folder.display().to_string(), difference });
         }
         let claim = claim(folder)?;
         let path = folder.join(CHECKPOINT);
         // a run killed before its first checkpoint starts again from its seed: the same bits
-        let checkpoint = if path.exists() { Some(Checkpoint::read(&path)?) } else { None };
+        let checkpoint = if path.exists() { Some(Checkpoint::read(&path, &tasks)?) } else { None };
         Ok(Run { folder: folder.to_path_buf(), config: config.clone(), checkpoint, _claim: claim })
     }
 

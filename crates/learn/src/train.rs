@@ -19,7 +19,7 @@ use crate::schedule::Schedule;
 /// Samples worked on together. Fixed for a task, because it decides the order in which gradients are added up. In 1D samples fill the
 /// vectors of the arithmetic units; in 2D agents and grid points do, unless agents are few, and small chunks stay in cache.
 pub fn chunk(config: &Config) -> usize {
-    match (config.equation().dims(), config.train.batch, config.agents) {
+    match (config.task.dims, config.train.batch, config.agents) {
         (1, _, _) => 16,
         (_, 0..=7, 32..) => 1,
         (_, 0..=7, _) => 2,
@@ -195,7 +195,7 @@ impl Learner for Trainer {
                     )
                 }
             };
-            return Err(Diverged { task: config.task.clone(), update: done + 1, what });
+            return Err(Diverged { task: config.task.to_string(), update: done + 1, what });
         }
         self.ends = (config.train.hold > 0.0).then(|| closed_loop.ends(&gradient));
         let rate = self.schedule.rate(done);

@@ -90,7 +90,7 @@ pub fn verify(path: &Path) -> Result<Verification, VerifyError> {
     }
     let max_error = errors.values().copied().fold(0.0, f64::max);
     let ok = max_error <= TOLERANCE && !errors.is_empty();
-    Ok(Verification { file: path.to_path_buf(), task: config.task, errors, max_error, ok })
+    Ok(Verification { file: path.to_path_buf(), task: config.task.to_string(), errors, max_error, ok })
 }
 
 type Tensors = BTreeMap<String, Vec<f64>>;
@@ -175,7 +175,7 @@ fn first_decision(golden: &Golden, config: &Config) -> Result<Tensors, VerifyErr
 /// Positions or velocities from axis by axis to agent by agent: `[..][dims][agents]` to `[..][agents][dims]`.
 fn by_agent(values: &[f64], config: &Config) -> Vec<f64> {
     // turning back is the same with agents and axes exchanged
-    by_axis(values, config.equation().dims(), config.agents)
+    by_axis(values, config.task.dims, config.agents)
 }
 
 /// Names and sizes of the parameters, in their order.

@@ -81,7 +81,7 @@ fn an_episode_costs_what_the_closed_loop_says() {
 fn first_change(config: &Config, trajectories: &cinoc_control::Trajectories<f32>, agents: usize) -> f64 {
     let Some(v) = trajectories.record("v") else { return 0.0 };
     let size = v.len() / 6;
-    assert_eq!(size, config.equation().dims() * agents);
+    assert_eq!(size, config.task.dims * agents);
     v[..size].iter().map(|v| f64::from(*v).powi(2)).sum::<f64>() / agents as f64
 }
 

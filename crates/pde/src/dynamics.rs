@@ -18,6 +18,11 @@ pub trait Dynamics: Send + Sync {
     /// Order of the scheme in time: halving the time step divides the error by `2^order`.
     fn order(&self) -> u32;
 
+    /// How many fields the state has, stacked along the rows of `z`: `[fields n_x][n_y]`.
+    fn fields(&self) -> usize {
+        1
+    }
+
     /// How many fields drive the equation, stacked along the rows of `f`: one forcing, or the components of a velocity.
     fn forcing_fields(&self) -> usize {
         1
@@ -29,7 +34,7 @@ pub trait Dynamics: Send + Sync {
         self.dt() * f
     }
 
-    /// The field after one time step, from the field `z` and the [`Dynamics::response`] to what drives it.
+    /// The state after one time step, from the state `z` and the [`Dynamics::response`] to what drives it.
     fn step<'t>(&self, z: Var<'t>, response: Var<'t>) -> Var<'t>;
 
     /// The field after `substeps` time steps under the same response. A scheme that works on another form of the field,

@@ -11,9 +11,9 @@ const CHUNK: usize = 8;
 /// Most time steps traced as one interval: a scheme that works in Fourier space then goes there and back once.
 const INTERVAL: usize = 20;
 
-/// The fields after `steps` time steps, in double precision.
+/// The states after `steps` time steps, in double precision.
 ///
-/// `z0` holds any number of fields, one after the other; `forcing` holds what drives each of them
+/// `z0` holds any number of states, one after the other; `forcing` holds what drives each of them
 /// ([`Dynamics::forcing_fields`] fields per sample) and stays the same during the run.
 ///
 /// # Panics
@@ -39,9 +39,9 @@ pub fn evolve_in<T: Real>(
     steps: usize,
     threads: &Threads,
 ) -> Vec<T> {
-    let n = dynamics.grid().size();
-    assert!(z0.len().is_multiple_of(n), "fields of {n} points, got {} numbers", z0.len());
-    let driving = dynamics.forcing_fields() * z0.len();
+    let n = dynamics.fields() * dynamics.grid().size();
+    assert!(z0.len().is_multiple_of(n), "states of {n} numbers, got {} numbers", z0.len());
+    let driving = dynamics.forcing_fields() * z0.len() / dynamics.fields();
     assert!(forcing.is_none_or(|f| f.len() == driving), "forcing of every initial field");
     if steps == 0 || z0.is_empty() {
         return z0.to_vec();
@@ -66,7 +66,7 @@ pub fn evolve_in<T: Real>(
 /// Some time steps, with a fixed forcing or without any.
 fn free_steps(dynamics: &dyn Dynamics, forced: bool, steps: usize) -> Trace {
     let (tracer, (rows, cols)) = (Tracer::new(), dynamics.grid().shape());
-    let z = tracer.state("z", rows, cols);
+    let z = tracer.state("z", dynamics.fields() * rows, cols);
     let stacked = dynamics.forcing_fields() * rows;
     let forcing = if forced {
         tracer.fixed("forcing", stacked, cols)

@@ -3,14 +3,14 @@
 use crate::arguments::{Bench, Precision};
 use crate::failure::Failure;
 use crate::terminal::{spinner, table};
-use cinoc_control::Config;
+use cinoc_control::Tasks;
 use cinoc_learn::bench::bench;
 
-pub fn run(request: &Bench) -> Result<(), Failure> {
+pub fn run(request: &Bench, tasks: &Tasks) -> Result<(), Failure> {
     let mut sets = request.sets.clone();
     sets.extend(request.batch.map(|batch| format!("train.batch={batch}")));
     sets.extend(request.agents.map(|agents| format!("agents={agents}")));
-    let config = Config::resolve_method(&request.task, request.preset.into(), "cinoc", None, &sets)?;
+    let config = tasks.find(&request.task)?.resolve(request.preset.into(), "cinoc", None, &sets)?;
     let threads = super::threads(request.threads);
     let sign = spinner(&format!("timing {}", config.task));
     let times = match request.dtype {

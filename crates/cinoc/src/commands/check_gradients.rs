@@ -4,15 +4,16 @@ use crate::arguments::CheckGradients;
 use crate::failure::Failure;
 use crate::terminal::table;
 use cinoc_adjoint::Strategy;
-use cinoc_control::Config;
+use cinoc_control::Tasks;
 use cinoc_learn::gradient_check::check_gradients;
 use serde_json::json;
 
 /// Largest relative error that still counts as agreement.
 const TOLERANCE: f64 = 1e-6;
 
-pub fn run(request: &CheckGradients) -> Result<(), Failure> {
-    let config = Config::resolve_method(&request.task, request.preset.into(), "cinoc", None, &request.sets)?;
+pub fn run(request: &CheckGradients, tasks: &Tasks) -> Result<(), Failure> {
+    let task = tasks.find(&request.task)?;
+    let config = task.resolve(request.preset.into(), "cinoc", None, &request.sets)?;
     let checks = [Strategy::Recompute, Strategy::Store].map(|strategy| check_gradients(&config, strategy));
     let max_rel_error = checks.iter().map(|check| check.max_rel_error).fold(0.0, f64::max);
     let derivatives =

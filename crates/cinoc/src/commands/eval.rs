@@ -4,10 +4,11 @@ use super::subject::resolve;
 use crate::arguments::Eval;
 use crate::failure::Failure;
 use crate::terminal::{number, table};
+use cinoc_control::Tasks;
 use cinoc_learn::evaluate::{Evaluation, Spread, evaluate, roll_out};
 
-pub fn run(request: &Eval) -> Result<(), Failure> {
-    let subject = resolve(&request.subject)?;
+pub fn run(request: &Eval, tasks: &Tasks) -> Result<(), Failure> {
+    let subject = resolve(&request.subject, tasks)?;
     let rollouts = roll_out(&subject.config, &subject.policy.params, &subject.cases, subject.threads)?;
     let evaluation = evaluate(&subject.config, &subject.cases, &rollouts);
     if request.json { super::print_json(&evaluation) } else { show(&evaluation, &subject.cases_label) }

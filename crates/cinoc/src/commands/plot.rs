@@ -3,6 +3,7 @@
 use super::subject::{Resolved, resolve};
 use crate::arguments::Plot;
 use crate::failure::Failure;
+use cinoc_control::Tasks;
 use cinoc_lab::Evaluated;
 use cinoc_lab::figures::save_animation;
 use cinoc_lab::report::Report;
@@ -11,8 +12,8 @@ use cinoc_learn::evaluate::{Rollouts, evaluate, roll_out};
 use cinoc_learn::run::METRICS;
 use std::path::{Path, PathBuf};
 
-pub fn run(request: &Plot) -> Result<(), Failure> {
-    let subject = resolve(&request.subject)?;
+pub fn run(request: &Plot, tasks: &Tasks) -> Result<(), Failure> {
+    let subject = resolve(&request.subject, tasks)?;
     let rollouts = roll_out(&subject.config, &subject.policy.params, &subject.cases, subject.threads)?;
     let animated = request.animate.then(|| chosen_case(request, &subject, &rollouts)).transpose()?;
     let folder = request.out.clone().unwrap_or_else(|| default_folder(&request.subject.policy));

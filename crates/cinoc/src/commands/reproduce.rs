@@ -4,7 +4,8 @@ use super::print_json;
 use crate::arguments::Reproduce;
 use crate::failure::Failure;
 use crate::terminal::{Bar, paint, table};
-use cinoc_control::config::{methods, tasks};
+use cinoc_control::Tasks;
+use cinoc_control::config::methods;
 use cinoc_lab::experiments::{Experiment, experiment, experiments};
 use cinoc_lab::results::{Results, State, page};
 use cinoc_lab::workshop::{LabError, Size, Workshop};
@@ -64,7 +65,8 @@ fn reproduce(request: &Reproduce, chosen: Vec<&Experiment>) -> Result<(), Failur
     let (bar, threads) = (Bar::new(), super::threads(request.threads));
     let mut workshop = Workshop::new(size, threads, request.seeds, folder, PathBuf::from("policies"), &bar);
     workshop.methods = known(&request.methods, "--methods", methods().iter().map(|method| method.name))?;
-    workshop.tasks = known(&request.tasks, "--tasks", tasks().iter().map(|task| task.name))?;
+    workshop.tasks =
+        known(&request.tasks, "--tasks", Tasks::built_in().iter().map(|task| task.name.as_str()))?;
     if let (Some(_), Some(name)) =
         (&workshop.tasks, chosen.iter().map(|known| known.name).find(|name| !BY_TASK.contains(name)))
     {

@@ -4,7 +4,7 @@ use crate::arguments::Subject;
 use crate::failure::Failure;
 use crate::terminal::progress;
 use cinoc_adjoint::Threads;
-use cinoc_control::{Cases, Config, Pool};
+use cinoc_control::{Cases, Config, Pool, Tasks};
 use cinoc_learn::cases_file::read_cases;
 use cinoc_learn::policy_file::PolicyFile;
 use cinoc_learn::pool::{cache_folder, cached};
@@ -28,9 +28,9 @@ pub struct Resolved {
     pub threads: usize,
 }
 
-pub fn resolve(subject: &Subject) -> Result<Resolved, Failure> {
+pub fn resolve(subject: &Subject, tasks: &Tasks) -> Result<Resolved, Failure> {
     let path = policy_path(&subject.policy)?;
-    let policy = PolicyFile::read(&path)?;
+    let policy = PolicyFile::read(&path, tasks)?;
     let config = circumstances(subject, &policy.config)?;
     let threads = super::threads(subject.threads);
     let (cases, cases_label) = load_cases(&subject.cases, &config, threads)?;

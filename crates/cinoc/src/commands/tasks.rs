@@ -1,24 +1,17 @@
 //! `cinoc tasks`: what can be controlled.
 
-use crate::arguments::Tasks;
+use crate::arguments;
 use crate::failure::Failure;
 use crate::terminal::table;
-use cinoc_control::Config;
-use cinoc_control::config::tasks;
+use cinoc_control::config::Preset;
+use cinoc_control::{Config, Task, Tasks};
 use serde_json::json;
 
-pub fn run(request: &Tasks) -> Result<(), Failure> {
+pub fn run(request: &arguments::Tasks, tasks: &Tasks) -> Result<(), Failure> {
     if let Some(name) = &request.task {
-        let config = Config::preset(name)?;
-        let info = tasks().iter().find(|task| task.name == *name).expect("presets belong to tasks");
-        if request.json {
-            super::print_json(&json!({ "default": config, "paper": Config::paper(name)? }))?
-        } else {
-            print!("{}\n# What `--preset paper` changes.\n{}", info.preset, info.paper)
-        }
-        return Ok(());
+        return settings(tasks.find(name)?, request.json);
     }
-    let configs = tasks().iter().map(|task| Ok((task, Config::preset(task.name)?)));
+    let configs = tasks.iter().map(|task| Ok((task.as_ref(), task.config()?)));
     let configs: Vec<_> = configs.collect::<Result<_, Failure>>()?;
     if request.json {
         let list: Vec<_> = configs
@@ -31,7 +24,7 @@ pub fn run(request: &Tasks) -> Result<(), Failure> {
         return super::print_json(&json!({ "tasks": list }));
     }
     let heading = ["task", "what", "agents", "grid", "steps"].map(String::from).to_vec();
-    let row = |(task, config): &(&cinoc_control::config::TaskInfo, Config)| {
+    let row = |(task, config): &(&Task, Config)| {
         let grid = extents(config).iter().map(usize::to_string).collect::<Vec<_>>().join(" x ");
         let numbers = [config.agents.to_string(), grid, config.time.steps.to_string()];
         [vec![task.name.to_string(), task.title.to_string()], numbers.to_vec()].concat()
@@ -39,6 +32,20 @@ pub fn run(request: &Tasks) -> Result<(), Failure> {
     let rows: Vec<_> = std::iter::once(heading).chain(configs.iter().map(row)).collect();
     table(&rows);
     println!("\nEvery setting of a task: cinoc tasks TASK");
+    Ok(())
+}
+
+/// Every setting of a task, and what the published form changes, if there is one.
+fn settings(task: &Task, json: bool) -> Result<(), Failure> {
+    let config = task.config()?;
+    let paper = task.resolve(Preset::Paper, "cinoc", None, &[]).ok();
+    if json {
+        return super::print_json(&json!({ "default": config, "paper": paper }));
+    }
+    print!("{}", config.listing());
+    if let Some(paper) = paper {
+        print!("\n# What `--preset paper` changes.\n{}", config.changes(&paper));
+    }
     Ok(())
 }
 

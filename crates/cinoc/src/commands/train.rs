@@ -6,7 +6,7 @@ use crate::arguments::Train;
 use crate::failure::Failure;
 use crate::terminal::{number, progress, stop_on_interrupt};
 use cinoc_adjoint::Threads;
-use cinoc_control::{Cases, Config, Pool};
+use cinoc_control::{Cases, Config, Pool, Tasks};
 use cinoc_lab::report::write_report;
 use cinoc_learn::evaluate::{evaluate, roll_out};
 use cinoc_learn::policy_file::PolicyFile;
@@ -15,8 +15,8 @@ use cinoc_learn::run::{Ended, METRICS, Run, RunError};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-pub fn run(request: &Train) -> Result<(), Failure> {
-    let config = config(request)?;
+pub fn run(request: &Train, tasks: &Tasks) -> Result<(), Failure> {
+    let config = config(request, tasks)?;
     let folder = request.out.clone().unwrap_or_else(|| default_folder(&config));
     let run = open(&folder, &config, request.resume)?;
     let threads = super::threads(request.threads);
@@ -25,11 +25,11 @@ pub fn run(request: &Train) -> Result<(), Failure> {
             "after {done} of {} updates; go on with the same command and --resume",
             config.train.updates
         ))),
-        Ended::Finished(path) => report(&path, &folder, threads, request.json),
+        Ended::Finished(path) => report(&path, tasks, &folder, threads, request.json),
     }
 }
 
-fn config(request: &Train) -> Result<Config, Failure> {
+fn config(request: &Train, tasks: &Tasks) -> Result<Config, Failure> {
     let file = match &request.config {
         Some(path) => Some(std::fs::read_to_string(path).map_err(|error| {
             Failure::Request(format!("cannot read {}: {error}; check the path", path.display()))
@@ -43,8 +43,8 @@ fn config(request: &Train) -> Result<Config, Failure> {
         Some(path) => Failure::Request(format!("{error} (with settings of {})", path.display())),
         None => error.into(),
     };
-    let preset = request.preset.into();
-    Config::resolve_method(&request.task, preset, &request.method, file.as_deref(), &sets).map_err(in_file)
+    let task = tasks.find(&request.task)?;
+    task.resolve(request.preset.into(), &request.method, file.as_deref(), &sets).map_err(in_file)
 }
 
 fn default_folder(config: &Config) -> PathBuf {
@@ -84,8 +84,8 @@ fn train(run: Run, config: &Config, threads: usize) -> Result<Ended, Failure> {
     Ok(ended?)
 }
 
-fn report(path: &Path, folder: &Path, threads: usize, json: bool) -> Result<(), Failure> {
-    let policy = PolicyFile::read(path)?;
+fn report(path: &Path, tasks: &Tasks, folder: &Path, threads: usize, json: bool) -> Result<(), Failure> {
+    let policy = PolicyFile::read(path, tasks)?;
     // settings are chosen by looking at reports: never on test cases
     let (cases, label) = load_cases("100", &policy.config, threads)?;
     let rollouts = roll_out(&policy.config, &policy.params, &cases, threads)?;

@@ -1,7 +1,7 @@
 //! The axes of the domain: each with its grid, its reference lattice and how it ends.
 
 use super::Config;
-use cinoc_pde::Boundary;
+use cinoc_pde::{Boundary, Dynamics, Grid};
 
 /// One axis of the domain, with its grid and its reference lattice.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,7 +47,7 @@ impl Axis {
 impl Config {
     /// The axes of the domain: one or two.
     pub fn axes(&self) -> Vec<Axis> {
-        let (grid, observe, boundary) = (&self.grid, &self.observe, self.equation().boundary());
+        let (grid, observe, boundary) = (&self.grid, &self.observe, self.task.boundary);
         let x = Axis { n: grid.n, length: grid.length, n_ref: observe.n_ref, boundary };
         let y = Axis {
             n: grid.n_y.unwrap_or(grid.n),
@@ -55,7 +55,7 @@ impl Config {
             n_ref: observe.n_ref_y.unwrap_or(observe.n_ref),
             boundary,
         };
-        [x, y][..self.equation().dims()].to_vec()
+        [x, y][..self.task.dims].to_vec()
     }
 
     /// Rows and columns of a field: `(n, 1)` in 1D.
@@ -67,5 +67,37 @@ impl Config {
     /// Grid points of a field.
     pub fn points(&self) -> usize {
         self.axes().iter().map(|axis| axis.n).product()
+    }
+
+    /// Numbers of a state: all its fields at all grid points.
+    pub fn state_size(&self) -> usize {
+        self.task.fields.len() * self.points()
+    }
+
+    /// Rows and columns of a state: its fields one above the other.
+    pub fn state_shape(&self) -> (usize, usize) {
+        let (rows, cols) = self.shape();
+        (self.task.fields.len() * rows, cols)
+    }
+
+    /// Where the fields live.
+    pub fn domain(&self) -> Grid {
+        let axis = |axis: &Axis| cinoc_pde::Axis { n: axis.n, length: axis.length, boundary: axis.boundary };
+        match &self.axes()[..] {
+            [x, y] => Grid::rectangle(axis(x), axis(y)),
+            axes => Grid::line(axis(&axes[0])),
+        }
+    }
+
+    /// The equation of the task with its scheme and time step.
+    ///
+    /// # Panics
+    /// If the task made an equation of another grid, time step or number of fields than the config has.
+    pub fn dynamics(&self) -> Box<dyn Dynamics> {
+        let dynamics = self.task.make_dynamics(self);
+        assert_eq!(dynamics.grid(), self.domain(), "the equation's grid and the config's");
+        assert_eq!(dynamics.dt(), self.time.dt, "the equation's time step and time.dt");
+        assert_eq!(dynamics.fields(), self.task.fields.len(), "fields of the equation and of the task");
+        dynamics
     }
 }

@@ -46,16 +46,6 @@ pub enum TrunkBase {
     None,
 }
 
-/// `data.pairs`: how the initial state and the target of a training case are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Pairs {
-    /// From two normal vectors.
-    Independent,
-    /// From one normal vector.
-    Shared,
-}
-
 /// `train.schedule`: shape of the learning rate over the updates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -84,16 +74,6 @@ pub enum Padding {
     Zero,
     /// The field that is there: the field is convolved once, and agents read their patches of the result.
     Field,
-}
-
-/// `physics.transport`: how a density is transported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Transport {
-    /// Values are traced back along the flow.
-    Advective,
-    /// Mass is moved across cell faces.
-    Conservative,
 }
 
 /// `obstacles.layout`: where the discs stand.
@@ -136,26 +116,4 @@ pub enum Share {
     None,
     /// Each does its part: what its network says, divided by the density of agents where it stands.
     Crowd,
-}
-
-/// The words a key may have; `None` if it is not a choice.
-pub(super) fn allowed(key: &str) -> Option<&'static [&'static str]> {
-    Some(match key {
-        "actuation.normalization" => &["peak", "mass"],
-        "observe.sampling" => &["cell", "linear"],
-        "actuation.starts" => &["rows", "staggered", "square"],
-        "policy.share" => &["none", "crowd"],
-        "policy.fusion" => &["concat", "product"],
-        "policy.trunk_base" => &["pi", "2pi", "none"],
-        "data.pairs" => &["independent", "shared"],
-        "observe.view" => &["patch", "field"],
-        "policy.padding" => &["zero", "field"],
-        "physics.transport" => &["advective", "conservative"],
-        "obstacles.layout" => &["sides", "diagonal"],
-        "obstacles.filter" => &["none", "project"],
-        "method.network" => &["central", "convolutional", "local", "operator"],
-        "method.off_policy.critic" => &["joint", "independent"],
-        "train.schedule" => &["exponential", "cosine"],
-        _ => return None,
-    })
 }

@@ -11,7 +11,7 @@ pub enum ConfigError {
         /// What was asked for.
         task: String,
         /// The task with the most similar name.
-        nearest: &'static str,
+        nearest: String,
         /// All names, separated by commas.
         known: String,
     },
@@ -22,6 +22,17 @@ pub enum ConfigError {
         method: String,
         /// All names, separated by commas.
         known: String,
+    },
+    /// The task was never published.
+    #[error("{0} has no published form; leave --preset paper out")]
+    NoPaperPreset(String),
+    /// The preset of a task cannot be used.
+    #[error("the preset of {task} is wrong: {message}")]
+    Preset {
+        /// The task.
+        task: String,
+        /// What is wrong.
+        message: String,
     },
     /// The text is not TOML.
     #[error("line {line}, column {column}: not valid TOML: {message}")]
@@ -113,4 +124,19 @@ pub enum ConfigError {
         /// The range, and the remedy where it is not obvious.
         allowed: String,
     },
+}
+
+impl ConfigError {
+    /// Refuses the value of a key unless something holds; `allowed` says what must.
+    pub fn unless(
+        holds: bool,
+        key: &str,
+        value: impl std::fmt::Debug,
+        allowed: impl FnOnce() -> String,
+    ) -> Result<(), ConfigError> {
+        if holds {
+            return Ok(());
+        }
+        Err(ConfigError::Range { key: key.to_string(), value: format!("{value:?}"), allowed: allowed() })
+    }
 }

@@ -5,12 +5,12 @@
 
 use toml::{Table, Value};
 
-use super::choices;
 use super::error::ConfigError;
-use super::tasks;
+use super::keys::shown as shown_value;
+use crate::task::Tasks;
 
 /// Parses a TOML document; an error is one line with its place.
-pub(super) fn parse(text: &str) -> Result<Table, ConfigError> {
+pub(crate) fn parse(text: &str) -> Result<Table, ConfigError> {
     text.parse::<Table>().map_err(|error| {
         let before = text.get(..error.span().map_or(0, |span| span.start)).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |end| end + 1);
@@ -43,15 +43,15 @@ pub(super) fn parse_set(set: &str) -> Result<Table, ConfigError> {
 }
 
 /// The task a complete config names.
-pub(super) fn task_of(table: &Table) -> Result<&str, ConfigError> {
+pub(super) fn task_of<'a>(table: &'a Table, tasks: &Tasks) -> Result<&'a str, ConfigError> {
     match table.get("task") {
-        None => Err(ConfigError::MissingTask(tasks::names())),
+        None => Err(ConfigError::MissingTask(tasks.names())),
         Some(Value::String(task)) => Ok(task),
         Some(other) => Err(ConfigError::Type {
             key: "task".to_string(),
             value: shown(other),
             wanted: "a string",
-            example: format!("{:?}", tasks::tasks()[0].name),
+            example: tasks.iter().next().map_or_else(String::new, |task| format!("{:?}", task.name)),
         }),
     }
 }
@@ -66,14 +66,14 @@ const FORMER: [&str; 3] = ["crowd", "swarms", "balance"];
 
 /// Gives a config that was written before a key existed the value that says the same, and drops settings of training that are no
 /// more: they do not matter to a policy that is trained.
-pub(super) fn add_later_keys(given: &mut Table) {
+pub(super) fn add_later_keys(given: &mut Table, preset: &Table) {
     if let Some(Value::Table(train)) = given.get_mut("train") {
         FORMER.iter().for_each(|key| drop(train.remove(*key)));
     }
     let one = || Value::Float(1.0);
     // these two are keys of some tasks only
-    let preset = task_of(given).ok().and_then(|task| tasks::preset(task).ok());
-    let has = |section: &str, key: &str| preset.as_ref().is_some_and(|p| p[section].get(key).is_some());
+    let has =
+        |section: &str, key: &str| preset.get(section).is_some_and(|section| section.get(key).is_some());
     let target = has("observe", "target").then_some(("observe", "target", Value::Boolean(false)));
     let starts = has("actuation", "starts");
     let starts = starts.then(|| ("actuation", "starts", Value::String("square".to_string())));
@@ -100,6 +100,11 @@ pub(super) fn add_later_keys(given: &mut Table) {
             section.entry(key).or_insert(value);
         }
     }
+    *given = with_unwritten(std::mem::take(given));
+}
+
+/// Adds the keys of baselines that are not written down where they have their default.
+pub(super) fn with_unwritten(mut given: Table) -> Table {
     if let Some(Value::Table(method)) = given.get_mut("method")
         && (method.contains_key("on_policy") || method.contains_key("off_policy"))
     {
@@ -108,13 +113,14 @@ pub(super) fn add_later_keys(given: &mut Table) {
             off_policy.entry("together").or_insert(Value::Float(0.0));
         }
     }
+    given
 }
 
 /// Checks that `given` has every key of `preset`.
 pub(super) fn require_all_keys(preset: &Table, given: &Table) -> Result<(), ConfigError> {
     for (key, default) in leaves(preset) {
         if find(given, &key).is_none() {
-            let task = task_of(preset)?.to_string();
+            let task = preset.get("task").and_then(Value::as_str).unwrap_or_default().to_string();
             return Err(ConfigError::MissingKey { key, task, default: shown(default) });
         }
     }
@@ -122,7 +128,7 @@ pub(super) fn require_all_keys(preset: &Table, given: &Table) -> Result<(), Conf
 }
 
 /// Replaces values of `base` by those of `over`.
-pub(super) fn overlay(base: &mut Table, over: Table) -> Result<(), ConfigError> {
+pub(crate) fn overlay(base: &mut Table, over: Table) -> Result<(), ConfigError> {
     let schema = base.clone();
     overlay_section(base, over, "", &schema)
 }
@@ -161,14 +167,6 @@ fn coerce(key: &str, old: &Value, new: Value) -> Result<Value, ConfigError> {
         (Value::String(asked), Value::String(found)) if key == "method.name" && *asked != found => {
             Err(ConfigError::Choice { key: key.to_string(), value: found, allowed: format!("{asked:?}") })
         }
-        (Value::String(_), Value::String(new)) => match choices::allowed(key) {
-            Some(allowed) if !allowed.contains(&new.as_str()) => Err(ConfigError::Choice {
-                key: key.to_string(),
-                value: new,
-                allowed: allowed.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(", "),
-            }),
-            _ => Ok(Value::String(new)),
-        },
         // a list of floats is a range, which has two ends; a list of integers may have any length
         (Value::Array(old), Value::Array(new)) if old.len() == new.len() || !is_range(old) => {
             let first = old.first().unwrap_or(&Value::Integer(1));
@@ -200,10 +198,10 @@ fn unknown_key(schema: &Table, key: String) -> ConfigError {
     let task = schema.get("task").and_then(Value::as_str).unwrap_or_default();
     let nearest =
         leaves(schema).into_iter().map(|(valid, _)| valid).min_by_key(|valid| unlikeness(&key, valid));
-    let others: Vec<_> = tasks::tasks()
+    let others: Vec<&str> = Tasks::built_in()
         .iter()
-        .filter(|other| tasks::preset(other.name).is_ok_and(|preset| find(&preset, &key).is_some()))
-        .map(|other| other.name)
+        .filter(|other| other.table().is_ok_and(|preset| find(&preset, &key).is_some()))
+        .map(|other| other.name.as_str())
         .collect();
     let elsewhere = match others.as_slice() {
         [] => String::new(),
@@ -232,7 +230,7 @@ fn unlikeness(given: &str, valid: &str) -> usize {
 }
 
 /// All keys with their values, in order.
-fn leaves(table: &Table) -> Vec<(String, &Value)> {
+pub(super) fn leaves(table: &Table) -> Vec<(String, &Value)> {
     fn collect<'a>(table: &'a Table, section: &str, found: &mut Vec<(String, &'a Value)>) {
         for (name, value) in table {
             match value {
@@ -265,10 +263,6 @@ fn join(section: &str, name: &str) -> String {
     if section.is_empty() { name.to_string() } else { format!("{section}.{name}") }
 }
 
-/// A value as one line of text.
 fn shown(value: &Value) -> String {
-    match value {
-        Value::String(text) => format!("{text:?}"),
-        other => other.to_string().replace('\n', " "),
-    }
+    shown_value(value).0
 }

@@ -6,14 +6,15 @@
 
 mod axis;
 mod choices;
-mod equation;
 mod error;
+mod keys;
+mod listing;
 mod merge;
 mod method;
 mod robust;
 mod sections;
-mod tasks;
 mod validate;
+mod values;
 
 #[cfg(test)]
 mod range_tests;
@@ -22,26 +23,41 @@ mod tests;
 
 pub use axis::Axis;
 pub use choices::{
-    Decay, Filter, Fusion, Layout, Normalization, Padding, Pairs, Sampling, Share, Starts, Transport,
-    TrunkBase, View,
+    Decay, Filter, Fusion, Layout, Normalization, Padding, Sampling, Share, Starts, TrunkBase, View,
 };
-pub use equation::Equation;
 pub use error::ConfigError;
+pub use keys::{KEYS, Key, Range};
+pub(crate) use merge::{overlay, parse};
 pub use method::{Algorithm, Critic, Method, MethodInfo, Network, OffPolicy, OnPolicy, methods};
 pub use sections::{
-    Actuation, Data, Failure, Grid, Loss, Noise, Observe, Obstacles, Physics, Policy, Safety, Time, Train,
+    Actuation, Data, Failure, Grid, Loss, Noise, Observe, Obstacles, Policy, Safety, Time, Train,
 };
-pub use tasks::{Preset, TaskInfo, tasks};
+pub use values::Values;
+
+use std::sync::Arc;
 
 use cinoc_pde::Boundary;
 use serde::{Deserialize, Serialize};
+
+use crate::task::{Task, Tasks};
+
+/// Which defaults a config starts from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Preset {
+    /// What controls best, with any number of agents.
+    #[default]
+    Default,
+    /// Network, loss and training as published.
+    Paper,
+}
 
 /// A task with all its settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Name of the task, one of [`tasks`].
-    pub task: String,
+    /// The task; its name in files.
+    #[serde(serialize_with = "by_name", skip_deserializing, default = "unknown")]
+    pub task: Arc<Task>,
     /// Number of agents, M.
     pub agents: usize,
     /// Space.
@@ -49,8 +65,8 @@ pub struct Config {
     /// Time.
     pub time: Time,
     /// Coefficients of the PDE; empty where the task has none.
-    #[serde(default, skip_serializing_if = "Physics::is_empty")]
-    pub physics: Physics,
+    #[serde(default, skip_serializing_if = "Values::is_empty")]
+    pub physics: Values,
     /// What an agent does to the field.
     pub actuation: Actuation,
     /// What an agent sees of the field.
@@ -78,18 +94,45 @@ pub struct Config {
     pub method: Option<Method>,
 }
 
+fn by_name<S: serde::Serializer>(task: &Arc<Task>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&task.name)
+}
+
+/// Stands in for the task while the sections of a config are read.
+fn unknown() -> Arc<Task> {
+    Tasks::built_in().iter().next().expect("there are tasks").clone()
+}
+
+impl Tasks {
+    /// Reads a complete config of one of these tasks, as [`Config::to_toml`] writes it: a key that is missing is an error,
+    /// because the run it describes was made with some value of it.
+    pub fn read_config(&self, text: &str) -> Result<Config, ConfigError> {
+        let mut given = merge::parse(text)?;
+        let task = self.find(merge::task_of(&given, self)?)?;
+        let mut table = task.table()?;
+        if let Some(method) = merge::method_of(&given) {
+            method::lay_over(&mut table, method, &task.name)?;
+        }
+        merge::add_later_keys(&mut given, &table);
+        merge::require_all_keys(&table, &given)?;
+        merge::overlay(&mut table, given)?;
+        Config::finish(task, table, &[])
+    }
+}
+
 impl Config {
-    /// The task's defaults.
+    /// The defaults of a task of this library.
     pub fn preset(task: &str) -> Result<Config, ConfigError> {
         Config::resolve(task, None, &[])
     }
 
-    /// The published form of a task: network, loss and training as in the paper.
+    /// The published form of a task of this library: network, loss and training as in the paper.
     pub fn paper(task: &str) -> Result<Config, ConfigError> {
         Config::resolve_method(task, Preset::Paper, "cinoc", None, &[])
     }
 
-    /// The task's defaults, overridden by the text of a TOML file, then by `key=value` settings in their order.
+    /// The defaults of a task of this library, overridden by the text of a TOML file, then by `key=value` settings in
+    /// their order.
     pub fn resolve(task: &str, file: Option<&str>, sets: &[String]) -> Result<Config, ConfigError> {
         Config::resolve_method(task, Preset::Default, "cinoc", file, sets)
     }
@@ -102,37 +145,36 @@ impl Config {
         file: Option<&str>,
         sets: &[String],
     ) -> Result<Config, ConfigError> {
-        let mut table = tasks::preset(task)?;
+        Config::of_task(Tasks::built_in().find(task)?, preset, method, file, sets)
+    }
+
+    pub(crate) fn of_task(
+        task: &Arc<Task>,
+        preset: Preset,
+        method: &str,
+        file: Option<&str>,
+        sets: &[String],
+    ) -> Result<Config, ConfigError> {
+        let mut table = task.table()?;
         if preset == Preset::Paper {
-            merge::overlay(&mut table, tasks::paper(task)?)?;
+            let paper = task.paper.ok_or_else(|| ConfigError::NoPaperPreset(task.name.clone()))?;
+            merge::overlay(&mut table, merge::parse(paper)?)?;
         }
-        method::lay_over(&mut table, method, task)?;
+        method::lay_over(&mut table, method, &task.name)?;
         if let Some(text) = file {
             merge::overlay(&mut table, merge::parse(text)?)?;
         }
-        Config::finish(table, sets)
+        Config::finish(task, table, sets)
     }
 
-    /// Reads a complete config, as [`Config::to_toml`] writes it: a key that is missing is an error, because the
-    /// run it describes was made with some value of it.
+    /// Reads a complete config of a task of this library; see [`Tasks::read_config`].
     pub fn from_toml(text: &str) -> Result<Config, ConfigError> {
-        let mut given = merge::parse(text)?;
-        let task = merge::task_of(&given)?;
-        let mut table = tasks::preset(task)?;
-        if let Some(method) = merge::method_of(&given) {
-            method::lay_over(&mut table, method, task)?;
-        }
-        merge::add_later_keys(&mut given);
-        merge::require_all_keys(&table, &given)?;
-        merge::overlay(&mut table, given)?;
-        Config::finish(table, &[])
+        Tasks::built_in().read_config(text)
     }
 
     /// This config with some settings changed.
     pub fn with_sets(&self, sets: &[String]) -> Result<Config, ConfigError> {
-        let mut table = merge::parse(&self.to_toml())?;
-        merge::add_later_keys(&mut table);
-        Config::finish(table, sets)
+        Config::finish(&self.task, merge::with_unwritten(self.to_table()), sets)
     }
 
     /// Without what decides only how fast a training runs: configs that agree in this give the same policy, bit by bit.
@@ -150,29 +192,34 @@ impl Config {
         toml::to_string(self).expect("every integer of a config fits in an i64")
     }
 
+    fn to_table(&self) -> toml::Table {
+        toml::Table::try_from(self).expect("every integer of a config fits in an i64")
+    }
+
     /// Checks every range; done by all functions that build a config, and needed again after fields were changed.
     pub fn validate(&self) -> Result<(), ConfigError> {
         validate::validate(self)
     }
 
     /// The table must have the keys and types of a preset, which [`merge::overlay`] keeps.
-    fn finish(mut table: toml::Table, sets: &[String]) -> Result<Config, ConfigError> {
+    fn finish(task: &Arc<Task>, mut table: toml::Table, sets: &[String]) -> Result<Config, ConfigError> {
         for set in sets {
             merge::overlay(&mut table, merge::parse_set(set)?)?;
         }
-        let config: Config = table.try_into().expect("presets have the keys and types of Config");
+        table.remove("task");
+        validate::ranges(task, &table)?;
+        let config: Config = table.try_into().map_err(|error: toml::de::Error| ConfigError::Preset {
+            task: task.name.clone(),
+            message: error.message().to_string(),
+        })?;
+        let config = Config { task: task.clone(), ..config };
         config.validate()?;
         Ok(config)
     }
 
-    /// The equation of the task.
-    pub fn equation(&self) -> Equation {
-        Equation::of(&self.task)
-    }
-
     /// Whether the two ends of the domain are the same point.
     pub fn periodic(&self) -> bool {
-        self.equation().boundary() == Boundary::Periodic
+        self.task.boundary == Boundary::Periodic
     }
 
     /// Whether agents move.

@@ -49,15 +49,15 @@ fn counts_have_a_least_value() {
 
 #[test]
 fn no_float_may_be_nan_infinite_or_negative() {
-    for task in tasks() {
-        let preset: toml::Table = task.preset.parse().unwrap();
+    for task in Tasks::built_in().iter() {
+        let preset = task.table().unwrap();
         let sections = preset.iter().filter_map(|(name, value)| Some((name, value.as_table()?)));
         let mut floats = 0;
         for (section, values) in sections {
             for (name, _) in values.iter().filter(|(_, value)| value.is_float()) {
                 let key = format!("{section}.{name}");
                 for bad in ["nan", "inf", "-inf", "-0.5"] {
-                    refused(task.name, &[&format!("{key}={bad}")], &key, "must be ");
+                    refused(&task.name, &[&format!("{key}={bad}")], &key, "must be ");
                 }
                 floats += 1;
             }

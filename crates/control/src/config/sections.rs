@@ -1,8 +1,7 @@
 //! The sections of a [`Config`](super::Config), one per table of a settings file.
 
 use super::{
-    Decay, Filter, Fusion, Layout, Normalization, Padding, Pairs, Sampling, Share, Starts, Transport,
-    TrunkBase, View,
+    Decay, Filter, Fusion, Layout, Normalization, Padding, Sampling, Share, Starts, TrunkBase, Values, View,
 };
 use serde::{Deserialize, Serialize};
 
@@ -32,36 +31,6 @@ pub struct Time {
     pub steps: usize,
     /// Solver steps per control step.
     pub substeps: usize,
-}
-
-/// Coefficients of the PDE.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Physics {
-    /// Diffusivity.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub nu: Option<f64>,
-    /// Growth rate of the logistic reaction.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rho: Option<f64>,
-    /// Steady velocity along the second axis.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub drift: Option<f64>,
-    /// Largest displacement of a density in one step, in cells.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<f64>,
-    /// Diffusion of a density per step, in cell units.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub diffusion: Option<f64>,
-    /// How a density is transported.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub transport: Option<Transport>,
-}
-
-impl Physics {
-    pub(super) fn is_empty(&self) -> bool {
-        *self == Physics::default()
-    }
 }
 
 /// What an agent does to the field.
@@ -171,58 +140,21 @@ pub struct Failure {
 
 /// Initial states and targets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Data {
     /// Cases in the training pool.
     pub pool: usize,
-    /// Tracking tasks: standard deviation of the random field.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub std: Option<f64>,
-    /// Tracking tasks: correlation length of the initial state.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub length_start: Option<f64>,
-    /// Tracking tasks: correlation length of the target.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub length_target: Option<f64>,
-    /// Tracking tasks: how state and target of the training pool are drawn.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pairs: Option<Pairs>,
-    /// Stabilisation: time run uncontrolled before a state is used.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub spin_up: Option<f64>,
-    /// Stabilisation: standard deviation of the noise the run starts from.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub amplitude: Option<f64>,
-    /// Turbulence: diffusivity during the spin-up.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub spin_up_nu: Option<f64>,
-    /// Turbulence: solver step during the spin-up.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub spin_up_dt: Option<f64>,
-    /// Turbulence: width of the initial spectrum, in waves per domain.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub waves: Option<f64>,
-    /// Turbulence: kinetic energy the spin-up starts from.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub energy: Option<f64>,
-    /// Densities: range of a blob's height.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub height: Option<[f64; 2]>,
-    /// Densities: range of a blob's width.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub width: Option<[f64; 2]>,
-    /// Densities: range of both coordinates of the start.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub start: Option<[f64; 2]>,
-    /// Densities: range of the target's first coordinate.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub target_x: Option<[f64; 2]>,
-    /// Densities: range of the target's second coordinate.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub target_y: Option<[f64; 2]>,
-    /// Densities: least distance from start to target.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub distance: Option<f64>,
+    /// What the task's own way to draw cases needs.
+    #[serde(flatten)]
+    pub values: Values,
+}
+
+impl Data {
+    /// Shortens the time that cases run uncontrolled before they are used, where they do: enough for checks and timings.
+    pub fn limit_spin_up(&mut self, longest: f64) {
+        if let Some(time) = self.values.get("spin_up") {
+            self.values.set("spin_up", time.min(longest));
+        }
+    }
 }
 
 /// Weights of the loss terms; a term whose weight is `None` does not exist for the task.

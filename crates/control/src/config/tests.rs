@@ -25,14 +25,15 @@ fn published_presets_hold_the_numbers_of_the_task_definitions() {
     let fkpp = Config::paper("fkpp1d").unwrap();
     assert_eq!((fkpp.agents, fkpp.grid.n, fkpp.grid.length), (20, 100, 1.0));
     assert_eq!((fkpp.time.dt, fkpp.time.steps, fkpp.time.substeps), (0.001, 300, 1));
-    assert_eq!((fkpp.physics.nu, fkpp.physics.rho), (Some(0.005), Some(3.0)));
+    assert_eq!((fkpp.physics.get("nu"), fkpp.physics.get("rho")), (Some(0.005), Some(3.0)));
     assert_eq!(
         (fkpp.actuation.sigma, fkpp.actuation.u_max, fkpp.actuation.v_max),
         (0.05, Some(40.0), Some(2.0))
     );
     assert_eq!((fkpp.observe.window, fkpp.observe.points, fkpp.observe.n_ref), (Some(8), Some(20), 100));
-    assert_eq!((fkpp.data.pool, fkpp.data.std, fkpp.data.pairs), (5000, Some(2.0), Some(Pairs::Independent)));
-    assert_eq!((fkpp.data.length_start, fkpp.data.length_target), (Some(0.2), Some(0.4)));
+    let data = &fkpp.data.values;
+    assert_eq!((fkpp.data.pool, data.number("std"), data.word("pairs")), (5000, 2.0, "independent"));
+    assert_eq!((data.number("length_start"), data.number("length_target")), (0.2, 0.4));
     assert_eq!((fkpp.loss.track, fkpp.loss.effort_u, fkpp.loss.effort_v), (5.0, Some(0.001), Some(0.0001)));
     assert_eq!((fkpp.loss.bound, fkpp.loss.coll, fkpp.loss.accel), (Some(100.0), Some(1.0), Some(0.1)));
     assert_eq!(fkpp.safety, Some(Safety { margin: 0.02, radius: 0.05, wall: None }));
@@ -41,13 +42,14 @@ fn published_presets_hold_the_numbers_of_the_task_definitions() {
 
     let heat = Config::paper("heat1d").unwrap();
     let mut expected = fkpp.clone();
-    expected.task = "heat1d".to_string();
+    expected.task = heat.task.clone();
     expected.agents = 8;
-    expected.physics = Physics { nu: Some(0.2), ..Physics::default() };
+    expected.physics = Values::default();
+    expected.physics.set("nu", 0.2);
     expected.actuation.sigma = 0.1;
     (expected.observe.crowd_ref, expected.observe.crowd_limit) =
         (heat.observe.crowd_ref, heat.observe.crowd_limit);
-    expected.data.std = Some(1.0);
+    expected.data.values.set("std", 1.0);
     // means nothing here
     expected.train.hold_weight = heat.train.hold_weight;
     assert_eq!(heat, expected);
@@ -56,18 +58,19 @@ fn published_presets_hold_the_numbers_of_the_task_definitions() {
     assert_eq!((ks.agents, ks.grid.n, ks.grid.length), (8, 128, 22.0));
     assert_eq!((ks.time.dt, ks.time.steps, ks.observe.window), (0.05, 200, Some(4)));
     assert_eq!((ks.actuation.sigma, ks.actuation.u_max, ks.actuation.v_max), (1.0, Some(1.0), None));
-    assert_eq!((ks.data.pool, ks.data.spin_up, ks.data.amplitude), (1024, Some(1000.0), Some(0.01)));
+    let data = &ks.data.values;
+    assert_eq!((ks.data.pool, data.number("spin_up"), data.number("amplitude")), (1024, 1000.0, 0.01));
     assert_eq!(
         (ks.loss.track, ks.loss.effort_u, ks.loss.effort_v, ks.loss.coll),
         (10.0, Some(0.001), None, None)
     );
-    assert_eq!((ks.physics, ks.safety), (Physics::default(), None));
+    assert_eq!((ks.physics, ks.safety), (Values::default(), None));
 }
 
 #[test]
 fn the_published_form_has_no_sense_for_others_and_no_extra_terms() {
-    for task in tasks() {
-        let (paper, best) = (Config::paper(task.name).unwrap(), Config::preset(task.name).unwrap());
+    for task in Tasks::built_in().iter() {
+        let (paper, best) = (Config::paper(&task.name).unwrap(), Config::preset(&task.name).unwrap());
         assert_eq!((paper.observe.crowd, paper.policy.share), (false, Share::None), "{}", task.name);
         assert!(paper.observe.target != Some(true) && paper.loss.terminal == 0.0, "{}", task.name);
         assert_eq!(paper.plain(), paper, "{}", task.name);
@@ -84,7 +87,9 @@ fn the_published_form_has_no_sense_for_others_and_no_extra_terms() {
 
 #[test]
 fn baselines_do_not_share_and_know_no_others() {
-    for (task, method) in tasks().iter().flat_map(|task| methods().iter().map(move |m| (task.name, m.name))) {
+    for (task, method) in
+        Tasks::built_in().iter().flat_map(|task| methods().iter().map(move |m| (task.name.as_str(), m.name)))
+    {
         let config = Config::resolve_method(task, Preset::Default, method, None, &[]).unwrap();
         let ours = method == "cinoc";
         assert_eq!(
@@ -97,29 +102,32 @@ fn baselines_do_not_share_and_know_no_others() {
 
 #[test]
 fn every_task_round_trips_through_toml() {
-    for task in tasks() {
-        let config = with(task.name, &["train.lr=0.1", "noise.sensor=0.30000000000000004"]).unwrap();
+    for task in Tasks::built_in().iter() {
+        let config = with(&task.name, &["train.lr=0.1", "noise.sensor=0.30000000000000004"]).unwrap();
         let text = config.to_toml();
         assert_eq!(Config::from_toml(&text).unwrap(), config);
         assert_eq!(Config::from_toml(&text).unwrap().to_toml(), text);
-        assert_eq!(Config::resolve(task.name, Some(&text), &[]).unwrap(), config);
+        assert_eq!(Config::resolve(&task.name, Some(&text), &[]).unwrap(), config);
         assert!(!task.title.is_empty());
     }
 }
 
 #[test]
 fn every_choice_is_a_word_serde_accepts_and_writes_back() {
-    for task in tasks() {
-        let preset: toml::Table = task.preset.parse().unwrap();
+    for task in Tasks::built_in().iter() {
+        let preset = task.table().unwrap();
         for (section, values) in preset.iter().filter_map(|(name, value)| Some((name, value.as_table()?))) {
             for name in
                 values.iter().filter(|(_, value)| matches!(value, Value::String(_))).map(|(name, _)| name)
             {
                 let key = format!("{section}.{name}");
-                for word in choices::allowed(&key).unwrap_or_else(|| panic!("{key} has no list of choices")) {
+                let Some(Key { range: Range::Words(words), .. }) = keys::key(&[], &key) else {
+                    panic!("{key} has no list of choices")
+                };
+                for word in *words {
                     // a trunk that is told no places needs a sense for others
                     let sets = [&format!("{key}={word}"), "observe.crowd=true"];
-                    let text = with(task.name, &sets).unwrap().to_toml();
+                    let text = with(&task.name, &sets).unwrap().to_toml();
                     let saved: toml::Table = text.parse().unwrap();
                     assert_eq!(saved[section][name].as_str(), Some(*word));
                 }
@@ -151,7 +159,7 @@ fn settings_are_toml_values_or_bare_words() {
     ];
     let config = with("fkpp1d", &list).unwrap();
     assert_eq!((config.train.lr, config.loss.coll, config.policy.softnorm), (1e-4, Some(5.0), false));
-    assert_eq!((config.policy.trunk_base, config.data.pairs), (TrunkBase::TwoPi, Some(Pairs::Shared)));
+    assert_eq!((config.policy.trunk_base, config.data.values.word("pairs")), (TrunkBase::TwoPi, "shared"));
     assert_eq!(with("fkpp1d", &["loss={track=2, bound=3}"]).unwrap().loss.bound, Some(3.0));
     for malformed in ["loss.track", "=3", "loss.=3", "loss.track=", ""] {
         assert!(
@@ -173,7 +181,7 @@ fn types_are_checked_by_name() {
         ("policy.fusion=1", "policy.fusion = 1: must be a string, such as \"concat\""),
         ("policy.fusion=sum", "policy.fusion = \"sum\": must be one of \"concat\", \"product\""),
         ("policy.fusion='''a\nb'''", "policy.fusion = \"a\\nb\": must be one of \"concat\", \"product\""),
-        ("loss=5", "loss = 5: loss is a section; set its keys, such as loss.accel"),
+        ("loss=5", "loss = 5: loss is a section; set its keys, such as loss.track"),
         ("agents.n=5", "agents = { n = 5 }: must be a whole number, such as 20"),
     ] {
         assert_eq!(refusal(with("fkpp1d", &[set])), message);
@@ -228,7 +236,9 @@ fn unknown_tasks_name_the_nearest_and_list_all() {
 
 #[test]
 fn every_method_round_trips_through_toml() {
-    for (task, method) in tasks().iter().flat_map(|task| methods().iter().map(move |m| (task.name, m.name))) {
+    for (task, method) in
+        Tasks::built_in().iter().flat_map(|task| methods().iter().map(move |m| (task.name.as_str(), m.name)))
+    {
         let config = Config::resolve_method(task, Preset::Default, method, None, &[]).unwrap();
         let text = config.to_toml();
         assert_eq!(Config::from_toml(&text).unwrap(), config, "{task} {method}");
@@ -263,8 +273,8 @@ fn settings_of_one_task_are_refused_for_another() {
 
 #[test]
 fn a_complete_config_lacks_nothing() {
-    for task in tasks() {
-        let text = Config::preset(task.name).unwrap().to_toml();
+    for task in Tasks::built_in().iter() {
+        let text = Config::preset(&task.name).unwrap().to_toml();
         // files that were written before these existed can be read
         let later = |line: &str| {
             let keys =
@@ -326,14 +336,17 @@ fn a_second_axis_is_as_long_as_the_first_unless_it_has_keys_of_its_own() {
 fn lists_keep_their_kind_and_ranges_their_two_ends() {
     let conv = |list: &str| with("heat2d", &[&format!("policy.conv={list}")]);
     assert_eq!(conv("[4, 8, 16]").unwrap().policy.conv, Some(vec![4, 8, 16]));
-    for (list, part) in
-        [("[]", "channels"), ("[0]", "channels"), ("[1.5]", "whole number"), ("16", "list of whole numbers")]
-    {
+    for (list, part) in [
+        ("[]", "whole numbers from 1"),
+        ("[0]", "whole numbers from 1"),
+        ("[1.5]", "whole number"),
+        ("16", "list of whole numbers"),
+    ] {
         let message = refusal(conv(list));
         assert!(message.starts_with("policy.conv") && message.contains(part), "{message}");
     }
     let start = |list: &str| with("density2d", &[&format!("data.start={list}")]);
-    assert_eq!(start("[0.25, 1]").unwrap().data.start, Some([0.25, 1.0]));
+    assert_eq!(start("[0.25, 1]").unwrap().data.values.range("start"), [0.25, 1.0]);
     for (list, part) in
         [("[0.25]", "two numbers"), ("[0.5, 0.2]", "smaller one first"), ("[true, false]", "a number")]
     {

@@ -1,12 +1,13 @@
 //! Cases: initial states and targets, drawn from a seed or published with the paper.
 //!
-//! How the cases of each task are drawn is told in `draw`.
+//! How they are drawn is part of a task; what several tasks have in common is in `families`.
 
-mod draw;
+pub(crate) mod families;
 mod refine;
 
 use crate::config::Config;
 use crate::random::{Purpose, stream};
+use crate::task::{Draw, Fields};
 use cinoc_adjoint::Threads;
 use safetensors::SafeTensors;
 use thiserror::Error;
@@ -16,11 +17,11 @@ use thiserror::Error;
 pub struct Cases {
     /// Number of cases.
     pub count: usize,
-    /// Grid points of a field.
+    /// Numbers of a state: its fields one after the other, each on all grid points.
     pub n: usize,
-    /// Initial fields, `[count][n]`; in 2D row by row.
+    /// Initial states, `[count][n]`; in 2D row by row.
     pub z0: Vec<f64>,
-    /// Targets, `[count][n]`.
+    /// Targets, `[count][n]`; 0 for fields that are not tracked.
     pub zt: Vec<f64>,
     /// Start positions of the agents, `[count][dims][agents]`; `None` for those of the task.
     pub xi0: Option<Vec<f64>>,
@@ -67,16 +68,17 @@ impl Cases {
             Pool::Test => Purpose::TestCases,
         };
         let rng = &mut stream(seed, purpose, 0);
-        let (z0, zt) = draw::draw(config, rng, pool, count, threads, progress);
-        Cases { count, n: config.points(), z0, zt, xi0: None }
+        let Fields { start, target } =
+            config.task.draw_cases(config, Draw { rng, pool, count, threads, progress });
+        let n = config.state_size();
+        assert_eq!((start.len(), target.len()), (count * n, count * n), "numbers in {count} drawn cases");
+        Cases { count, n, z0: start, zt: target, xi0: None }
     }
 
     /// The 50 cases behind the paper's main table.
     pub fn paper(config: &Config) -> Result<Cases, PaperCasesError> {
-        let prefix = match config.task.as_str() {
-            "fkpp1d" => "fkpp",
-            "heat1d" => "heat",
-            task => return Err(PaperCasesError::NoneForTask(task.to_string())),
+        let Some(prefix) = config.task.published else {
+            return Err(PaperCasesError::NoneForTask(config.task.to_string()));
         };
         let file = SafeTensors::deserialize(include_bytes!("../../data/paper_cases_1d.safetensors"))
             .expect("the file in the library is whole");

@@ -18,11 +18,12 @@ impl Cases {
         if from.shape() == to.shape() {
             return self;
         }
-        let boundary = from.equation().boundary();
+        let boundary = from.task.boundary;
         let axes: Vec<Vec<Vec<f64>>> =
             from.axes().iter().zip(to.axes()).map(|(from, to)| interpolation(boundary, from, &to)).collect();
-        let all = |fields: &[f64]| fields.chunks_exact(self.n).flat_map(|z| along_axes(&axes, z)).collect();
-        Cases { count: self.count, n: to.points(), z0: all(&self.z0), zt: all(&self.zt), xi0: self.xi0 }
+        let all =
+            |fields: &[f64]| fields.chunks_exact(from.points()).flat_map(|z| along_axes(&axes, z)).collect();
+        Cases { count: self.count, n: to.state_size(), z0: all(&self.z0), zt: all(&self.zt), xi0: self.xi0 }
     }
 }
 

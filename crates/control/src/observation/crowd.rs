@@ -20,7 +20,6 @@
 
 use super::gradient;
 use crate::config::Config;
-use crate::physics;
 use cinoc_adjoint::{Bump, Lattice, PatchLattice, Sampling, Shape, Sparse, Var};
 
 /// A living agent counts itself, so that `rho >= 1`. The floor is for a failed agent far from the others: its action is 0 times
@@ -41,7 +40,7 @@ pub struct Neighbours<'t> {
 
 /// Rows of [`Neighbours::features`].
 pub fn feature_count(config: &Config) -> usize {
-    2 + 2 * config.equation().dims()
+    2 + 2 * config.task.dims
 }
 
 /// The sense for other agents.
@@ -98,8 +97,7 @@ struct Read<'t> {
 
 impl Density {
     fn new(config: &Config, width: f64) -> Density {
-        let axes: Vec<cinoc_pde::Axis> =
-            physics::axes(config).into_iter().map(|axis| lattice(axis, width)).collect();
+        let axes: Vec<cinoc_pde::Axis> = config.domain().axes().map(|axis| lattice(axis, width)).collect();
         Density {
             gradient: axes.iter().map(|axis| gradient(axis.n, axis.period().is_some())).collect(),
             width,
@@ -180,7 +178,7 @@ mod tests {
     fn sensed(task: &str, xi: &[f64], alive: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let config = Config::preset(task).unwrap();
         let (tracer, agents) = (Tracer::new(), alive.len());
-        let places = tracer.sequence("xi", config.equation().dims(), agents);
+        let places = tracer.sequence("xi", config.task.dims, agents);
         let living = tracer.sequence("alive", 1, agents);
         let sensed = Crowd::new(&config).neighbours(places, Some(living));
         tracer.record("features", sensed.features);
@@ -202,7 +200,7 @@ mod tests {
 
     /// Density and mean offset of the neighbours of agent `i`, by pairs.
     fn by_pairs(config: &Config, xi: &[f64], alive: &[f64], i: usize, width: f64) -> (f64, Vec<f64>) {
-        let (m, axes) = (alive.len(), physics::axes(config));
+        let (m, axes) = (alive.len(), config.domain().axes().collect::<Vec<_>>());
         let (mut density, mut offset) = (0.0, vec![0.0; axes.len()]);
         for j in (0..m).filter(|&j| alive[j] > 0.0) {
             let way: Vec<f64> = (axes.iter().enumerate())
@@ -229,7 +227,7 @@ mod tests {
             let config = Config::preset(task).unwrap();
             let alive = [1.0, 1.0, 1.0, 1.0, 0.0, 1.0];
             let (features, share) = sensed(task, &xi, &alive);
-            let (m, dims, reference) = (6, config.equation().dims(), config.observe.crowd_ref);
+            let (m, dims, reference) = (6, config.task.dims, config.observe.crowd_ref);
             for i in [0, 1, 2, 3, 5] {
                 let widths = [1.0, 2.0].map(|k| k * config.actuation.sigma);
                 let [near, wide] = widths.map(|width| by_pairs(&config, &xi, &alive, i, width));

@@ -13,8 +13,42 @@ pub mod crowd;
 pub mod patch;
 pub mod window;
 
-use crate::config::{self, Axis};
-use cinoc_adjoint::{Sampling, Sparse};
+use crate::config::{self, Axis, Config};
+use crate::task::Field;
+use cinoc_adjoint::{Sampling, Sparse, Var};
+
+/// Some fields of a state.
+fn fields_with<'t>(config: &Config, state: Var<'t>, has: impl Fn(&Field) -> bool) -> Vec<Var<'t>> {
+    let rows = state.rows() / config.task.fields.len();
+    config.task.fields_with(has).into_iter().map(|i| part(state, i * rows, rows)).collect()
+}
+
+/// Some rows of a value; the value itself if those are all.
+fn part(value: Var<'_>, first: usize, rows: usize) -> Var<'_> {
+    if rows == value.rows() { value } else { value.slice(first..first + rows) }
+}
+
+/// The tracked fields of a state, one above the other.
+///
+/// # Panics
+/// If the task tracks none.
+pub fn tracked<'t>(config: &Config, state: Var<'t>) -> Var<'t> {
+    let fields = fields_with(config, state, |field| field.tracked);
+    fields.into_iter().reduce(Var::stack).expect("a task tracks a field, be it to rest")
+}
+
+/// Channels an agent sees, where each gradient has `dims` components.
+fn channels(config: &Config, dims: usize) -> usize {
+    let observed = config.task.fields_with(|field| field.observed).len();
+    let gradients = if config.observe.gradient { dims * observed } else { 0 };
+    observed + gradients + targets(config)
+}
+
+/// Targets an agent sees.
+fn targets(config: &Config) -> usize {
+    let seen = config.observe.target == Some(true);
+    if seen { config.task.fields_with(|field| field.observed && field.tracked).len() } else { 0 }
+}
 
 /// From the grid of an axis to its reference lattice; `None` where they are the same.
 fn restriction(axis: &Axis) -> Option<Sparse> {
@@ -46,7 +80,6 @@ fn sampling(sampling: config::Sampling) -> Sampling {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Config;
 
     #[test]
     fn a_ramp_has_the_same_gradient_everywhere() {

@@ -3,14 +3,13 @@
 //!
 //! No resampling. Beyond the walls the end values are repeated; on a torus the patch is wrapped.
 
-use super::{gradient, restriction, sampling};
+use super::{fields_with, gradient, restriction, sampling, targets};
 use crate::config::Config;
 use cinoc_adjoint::{PatchLattice, Sampling, Sparse, Var};
 
-/// Channels of a patch: `e` and, where they are seen, `d_x e`, `d_y e` and the target.
+/// Channels of a patch: of every observed field `e` and, where they are seen, `d_x e`, `d_y e` and the target.
 pub fn channels(config: &Config) -> usize {
-    let gradients = if config.observe.gradient { 2 } else { 0 };
-    1 + gradients + usize::from(config.observe.target == Some(true))
+    super::channels(config, 2)
 }
 
 /// The sensors of a 2D task.
@@ -19,8 +18,7 @@ pub struct Patches {
     /// From the grid to the reference lattice, along each axis.
     restriction: [Option<Sparse>; 2],
     gradient: Option<[Sparse; 2]>,
-    /// Whether the target is seen too.
-    target: bool,
+    config: Config,
 }
 
 impl Patches {
@@ -40,7 +38,7 @@ impl Patches {
             },
             restriction: [restriction(&axes[0]), restriction(&axes[1])],
             gradient: config.observe.gradient.then(|| axes.map(|axis| gradient(axis.n_ref, axis.periodic()))),
-            target: config.observe.target == Some(true),
+            config: config.clone(),
         }
     }
 
@@ -61,12 +59,20 @@ impl Patches {
 
     /// All channels on the whole lattice, one above the other: `[channels n_x][n_y]`.
     pub fn channels<'t>(&self, e: Var<'t>, target: Var<'t>) -> Var<'t> {
-        let e = self.on_lattice(e);
-        let seen = match &self.gradient {
-            Some([x, y]) => e.stack(e.linear(x)).stack(e.linear_cols(y)),
-            None => e,
-        };
-        if self.target { seen.stack(self.on_lattice(target)) } else { seen }
+        let on_lattice =
+            |fields: Vec<Var<'t>>| fields.into_iter().map(|field| self.on_lattice(field)).collect::<Vec<_>>();
+        let errors = on_lattice(fields_with(&self.config, e, |field| field.observed));
+        let mut channels = errors.clone();
+        if let Some([x, y]) = &self.gradient {
+            channels.extend(errors.iter().map(|e| e.linear(x)));
+            channels.extend(errors.iter().map(|e| e.linear_cols(y)));
+        }
+        if targets(&self.config) > 0 {
+            channels.extend(on_lattice(fields_with(&self.config, target, |field| {
+                field.observed && field.tracked
+            })));
+        }
+        channels.into_iter().reduce(Var::stack).expect("a field that is observed")
     }
 
     fn on_lattice<'t>(&self, field: Var<'t>) -> Var<'t> {

@@ -5,7 +5,7 @@
 //! periodic lattice, where they are the same everywhere: W + 2 points of the error then hold both channels. On an interval they are
 //! one-sided at the ends, and the gradient is a field of its own.
 
-use super::{gradient, restriction, sampling};
+use super::{fields_with, gradient, restriction, sampling, targets};
 use crate::config::Config;
 use cinoc_adjoint::{Lattice, Sparse, Var};
 
@@ -16,8 +16,7 @@ pub struct Windows {
     restriction: Option<Sparse>,
     /// Of the error on the lattice, where windows of it are cut.
     gradient: Option<Sparse>,
-    /// Whether the target is seen too.
-    target: bool,
+    config: Config,
     resampling: Sparse,
 }
 
@@ -30,7 +29,7 @@ impl Windows {
         let (axis, observe) = (config.axes()[0], &config.observe);
         let width = observe.window.expect("1D tasks have a window");
         let points = observe.points.expect("1D tasks resample their window");
-        let (channels, target) = (channels(config), observe.target == Some(true));
+        let (channels, observed) = (channels(config), config.task.fields_with(|field| field.observed).len());
         let resampling = resampling(width, points, channels);
         let differenced_in_place = observe.gradient && axis.periodic();
         Windows {
@@ -43,9 +42,9 @@ impl Windows {
             },
             restriction: restriction(&axis),
             gradient: (observe.gradient && !axis.periodic()).then(|| gradient(axis.n_ref, false)),
-            target,
+            config: config.clone(),
             resampling: match differenced_in_place {
-                true => differenced(width, channels - 1, &resampling),
+                true => differenced(width, observed, channels - observed, &resampling),
                 false => Sparse::from_rows(channels * width, resampling),
             },
         }
@@ -56,11 +55,16 @@ impl Windows {
     pub fn cut<'t>(&self, e: Var<'t>, target: Var<'t>, xi: Var<'t>) -> Var<'t> {
         let on_lattice =
             |field: Var<'t>| self.restriction.as_ref().map_or(field, |matrix| field.linear(matrix));
-        let e = on_lattice(e);
-        let mut fields = vec![e];
-        fields.extend(self.gradient.as_ref().map(|gradient| e.linear(gradient)));
-        if self.target {
-            fields.push(on_lattice(target));
+        let of = |state: Var<'t>, tracked: bool| {
+            let seen =
+                fields_with(&self.config, state, |field| field.observed && (field.tracked || !tracked));
+            seen.into_iter().map(on_lattice).collect::<Vec<_>>()
+        };
+        let errors = of(e, false);
+        let mut fields = errors.clone();
+        fields.extend(self.gradient.iter().flat_map(|gradient| errors.iter().map(|e| e.linear(gradient))));
+        if targets(&self.config) > 0 {
+            fields.extend(of(target, true));
         }
         xi.windows(&fields, self.lattice)
     }
@@ -71,25 +75,29 @@ impl Windows {
     }
 }
 
-/// Channels of a window: the error and, where they are seen, its gradient and the target.
+/// Channels of a window: of every observed field the error and, where they are seen, its gradient and the target.
 pub fn channels(config: &Config) -> usize {
-    1 + usize::from(config.observe.gradient) + usize::from(config.observe.target == Some(true))
+    super::channels(config, 1)
 }
 
-/// A matrix on windows of W values and W central differences, then W values of the other fields, as one on the `W + 2` points of
-/// each of the `fields` that hold them.
-fn differenced(window: usize, fields: usize, rows: &[Vec<(usize, f64)>]) -> Sparse {
+/// A matrix on windows of W values and W central differences of `observed` fields, then W values of others, as one on the
+/// `W + 2` points of each of the `fields` that hold them.
+fn differenced(window: usize, observed: usize, fields: usize, rows: &[Vec<(usize, f64)>]) -> Sparse {
+    let wide = window + 2;
     let points = |&(j, weight): &(usize, f64)| match (j / window, j % window) {
-        (0, j) => vec![(j + 1, weight)],
-        (1, j) => vec![(j, -0.5 * weight), (j + 2, 0.5 * weight)],
-        (channel, j) => vec![((channel - 1) * (window + 2) + j + 1, weight)],
+        (channel, j) if channel < observed => vec![(channel * wide + j + 1, weight)],
+        (channel, j) if channel < 2 * observed => {
+            let first = (channel - observed) * wide + j;
+            vec![(first, -0.5 * weight), (first + 2, 0.5 * weight)]
+        }
+        (channel, j) => vec![((channel - observed) * wide + j + 1, weight)],
     };
     let row = |row: &Vec<(usize, f64)>| {
-        let mut sums = vec![0.0; fields * (window + 2)];
+        let mut sums = vec![0.0; fields * wide];
         row.iter().flat_map(points).for_each(|(point, weight)| sums[point] += weight);
         sums.into_iter().enumerate().filter(|(_, weight)| *weight != 0.0).collect()
     };
-    Sparse::from_rows(fields * (window + 2), rows.iter().map(row).collect())
+    Sparse::from_rows(fields * wide, rows.iter().map(row).collect())
 }
 
 /// Resampling of some channels from `window` to `points` values each, half-pixel centres `s_i = (i + 1/2) W/P - 1/2`: linear
@@ -122,7 +130,7 @@ mod tests {
         let differences = (0..8).map(|j| (points[j + 2] - points[j]) / 2.0);
         let both: Vec<f64> = points[1..9].iter().copied().chain(differences).collect();
         for samples in [5, 8, 20] {
-            let seen = differenced(8, 1, &super::resampling(8, samples, 2)).apply(&points);
+            let seen = differenced(8, 1, 1, &super::resampling(8, samples, 2)).apply(&points);
             for (seen, expected) in seen.iter().zip(resampling(8, samples).apply(&both)) {
                 assert!(
                     (seen - expected).abs() < 1e-12 * (1.0 + expected.abs()),
@@ -136,7 +144,7 @@ mod tests {
     fn a_target_on_a_ring_is_read_inside_its_own_points() {
         let e = [0.0; 10];
         let target: Vec<f64> = (0..10).map(f64::from).collect();
-        let seen = differenced(8, 2, &super::resampling(8, 8, 3)).apply(&[&e[..], &target].concat());
+        let seen = differenced(8, 1, 2, &super::resampling(8, 8, 3)).apply(&[&e[..], &target].concat());
         assert_eq!(seen[16..], target[1..9]);
         assert!(seen[..16].iter().all(|&x| x == 0.0));
     }

@@ -3,8 +3,9 @@
 //! The state is the field, its target where there is one, and the positions of agents that move, one below the other. Its
 //! parameters are for one number of agents and one grid.
 
-use super::{Dense, Layer, Net, Plain, Sight, actions, field_unit};
-use crate::config::{Config, Equation};
+use super::{Dense, Layer, Net, Plain, Sight, actions};
+use crate::config::Config;
+use crate::observation::tracked;
 use cinoc_adjoint::Var;
 
 pub(super) fn layers(config: &Config) -> Vec<Layer> {
@@ -12,25 +13,19 @@ pub(super) fn layers(config: &Config) -> Vec<Layer> {
     Plain::layers("central", state_size(config), hidden, actions(config) * config.agents)
 }
 
-/// Whether the field has a target other than rest.
-pub fn tracks(config: &Config) -> bool {
-    use Equation::{Density, Fkpp, Heat1d, Heat2d};
-    matches!(config.equation(), Fkpp | Heat1d | Heat2d | Density)
-}
-
 /// Numbers in [`state`].
 pub fn state_size(config: &Config) -> usize {
-    let fields = if tracks(config) { 2 } else { 1 };
-    let positions = if config.mobile() { config.equation().dims() * config.agents } else { 0 };
-    fields * config.points() + positions
+    let fields = if config.task.tracks { 2 } else { 1 };
+    let positions = if config.mobile() { config.task.dims * config.agents } else { 0 };
+    fields * config.state_size() + positions
 }
 
 /// All that is to know of a swarm and its field, in numbers of about one: `[state_size][1]`.
 pub fn state<'t>(config: &Config, sight: Sight<'t>) -> Var<'t> {
-    let (points, unit) = (config.points(), field_unit(config));
+    let (points, unit) = (config.state_size(), config.task.unit);
     let column = |field: Var<'t>| field.reshape(points, 1) * (1.0 / unit);
     let mut state = column(sight.z);
-    if tracks(config) {
+    if config.task.tracks {
         state = state.stack(column(sight.target));
     }
     if config.mobile() {
@@ -44,8 +39,8 @@ pub fn state<'t>(config: &Config, sight: Sight<'t>) -> Var<'t> {
 
 /// Mean square of the field's error, `[1][1]`, with a factor that lets it count as much as the field it is one number beside.
 pub fn energy<'t>(config: &Config, sight: Sight<'t>) -> Var<'t> {
-    let (points, unit) = (config.points() as f64, field_unit(config));
-    (sight.z - sight.target).mean_square() * (points.sqrt() / (unit * unit))
+    let (points, unit) = (config.points() as f64, config.task.unit);
+    tracked(config, sight.z - sight.target).mean_square() * (points.sqrt() / (unit * unit))
 }
 
 pub(super) struct Central<'t> {

@@ -1,7 +1,7 @@
 //! A plain network per agent, as multi-agent baselines have it: what an agent sees and where it is in, its action out. The same
 //! parameters for all agents.
 
-use super::{Dense, Layer, Net, Plain, Sight, actions, features, field_unit, observation, trunk};
+use super::{Dense, Layer, Net, Plain, Sight, actions, features, observation, trunk};
 use crate::config::Config;
 use crate::observation::{patch, window};
 use cinoc_adjoint::Var;
@@ -23,7 +23,7 @@ pub fn view_size(config: &Config) -> usize {
 
 /// All that an agent knows, in numbers of about one: `[view_size][agents]`.
 pub fn view<'t>(config: &Config, sight: Sight<'t>) -> Var<'t> {
-    let seen = observation(config, sight) * (1.0 / field_unit(config));
+    let seen = observation(config, sight) * (1.0 / config.task.unit);
     seen.stack(features(config, sight))
 }
 

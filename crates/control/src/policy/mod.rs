@@ -16,11 +16,11 @@ mod plain;
 mod trunk;
 mod window_branch;
 
-use crate::config::{Config, Equation, Network, Share};
+use crate::config::{Config, Network, Share};
 use crate::observation::crowd::{Crowd, Neighbours};
 use crate::observation::patch::Patches;
 use crate::observation::window::Windows;
-pub use central::{energy, state, state_size, tracks};
+pub use central::{energy, state, state_size};
 use cinoc_adjoint::{Tracer, Var};
 pub use local::{view, view_size};
 pub use plain::Plain;
@@ -63,7 +63,7 @@ pub fn layers(config: &Config) -> Vec<Layer> {
 
 /// Actions per agent: the intensity, where there is one, and the components of the velocity, where agents move.
 pub fn actions(config: &Config) -> usize {
-    let velocity = if config.mobile() { config.equation().dims() } else { 0 };
+    let velocity = if config.mobile() { config.task.dims } else { 0 };
     usize::from(config.actuation.u_max.is_some()) + velocity
 }
 
@@ -220,8 +220,8 @@ pub fn scaled<'t>(config: &Config, units: Var<'t>) -> Action<'t> {
     Action {
         u: bounds.u_max.map(|u_max| u_max * units.slice(0..1)),
         // stirring agents are bounded in speed too
-        v: match (config.equation(), v, bounds.v_max) {
-            (Equation::Density, Some(v), Some(v_max)) if v_max > 0.0 => Some(v.limit_length(v_max)),
+        v: match (bounds.gain, v, bounds.v_max) {
+            (Some(_), Some(v), Some(v_max)) if v_max > 0.0 => Some(v.limit_length(v_max)),
             _ => v,
         },
     }
@@ -230,7 +230,7 @@ pub fn scaled<'t>(config: &Config, units: Var<'t>) -> Action<'t> {
 /// What every agent sees, by channel or by row, column and channel, `[inputs][agents]`.
 pub fn observation<'t>(config: &Config, sight: Sight<'t>) -> Var<'t> {
     let e = sight.z - sight.target;
-    match config.equation().dims() {
+    match config.task.dims {
         1 => {
             let windows = Windows::new(config);
             windows.cut(e, sight.target, sight.xi).linear(windows.resampling())
@@ -245,15 +245,6 @@ pub fn observation<'t>(config: &Config, sight: Sight<'t>) -> Var<'t> {
 /// What agents know of where they are, `[features][agents]`.
 pub fn features<'t>(config: &Config, sight: Sight<'t>) -> Var<'t> {
     trunk::features(config, sight)
-}
-
-/// A typical size of the fields of a task: plain networks are given fields in these units.
-fn field_unit(config: &Config) -> f64 {
-    match config.equation() {
-        Equation::KuramotoSivashinsky2d => 4.0,
-        Equation::Vorticity => 7.0,
-        _ => 1.0,
-    }
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use cinoc_adjoint::Var;
 
 /// The layers, in the order of the flat parameter vector.
 pub(super) fn layers(config: &Config) -> Vec<Layer> {
-    let (mut layers, branch_width, head_width) = match config.equation().dims() {
+    let (mut layers, branch_width, head_width) = match config.task.dims {
         1 => (window_branch::layers(config), window_branch::WIDTH, window_branch::HEAD_WIDTH),
         _ => (patch_branch::layers(config), patch_branch::WIDTH, patch_branch::HEAD_WIDTH),
     };
@@ -44,7 +44,7 @@ pub(super) struct Operator<'t> {
 impl<'t> Operator<'t> {
     pub fn new(config: &Config, next: &mut impl FnMut() -> Dense<'t>) -> Operator<'t> {
         Operator {
-            branch: match config.equation().dims() {
+            branch: match config.task.dims {
                 1 => Branch::Window(WindowBranch::new(config, [next(), next()])),
                 _ => Branch::Patch(PatchBranch::new(config, next)),
             },

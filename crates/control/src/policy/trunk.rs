@@ -5,7 +5,7 @@
 //! `observe.crowd` all get what they know of each other. Then two dense layers, tanh.
 
 use super::{Dense, Layer, Sight, layer};
-use crate::config::{Axis, Config, Equation, TrunkBase};
+use crate::config::{Axis, Config, TrunkBase};
 use crate::moments::Coordinates;
 use crate::observation::crowd;
 use cinoc_adjoint::Var;
@@ -21,10 +21,6 @@ pub(super) const WIDTH: usize = 32;
 
 pub(super) fn layers(config: &Config, outputs: usize) -> [Layer; 2] {
     [layer("trunk.0", feature_count(config), WIDTH), layer("trunk.1", WIDTH, outputs)]
-}
-
-fn directed(config: &Config) -> bool {
-    config.equation() == Equation::Density
 }
 
 pub(super) struct Trunk<'t> {
@@ -45,9 +41,9 @@ impl<'t> Trunk<'t> {
 
 /// Numbers of [`features`].
 pub(super) fn feature_count(config: &Config) -> usize {
-    let directions = if directed(config) { 2 * DIRECTION } else { 0 };
+    let directions = if config.task.density { 2 * DIRECTION } else { 0 };
     let neighbours = if config.observe.crowd { crowd::feature_count(config) } else { 0 };
-    let waves = base_frequency(config).map_or(0, |_| 2 * WAVE_NUMBERS.len() * config.equation().dims());
+    let waves = base_frequency(config).map_or(0, |_| 2 * WAVE_NUMBERS.len() * config.task.dims);
     waves + directions + neighbours
 }
 
@@ -59,7 +55,7 @@ pub(super) fn features<'t>(config: &Config, sight: Sight<'t>) -> Var<'t> {
         let along = |(a, axis): (usize, &Axis)| waves(base, xi.slice(a..a + 1), axis);
         axes.iter().enumerate().map(along).reduce(Var::stack)
     });
-    let directions = directed(config).then(|| {
+    let directions = config.task.density.then(|| {
         let coordinates = Coordinates::new(config, z);
         let way = |density: Var<'t>| {
             let way = coordinates.moments(density).centroid - xi;

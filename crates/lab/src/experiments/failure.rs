@@ -1,7 +1,7 @@
 //! `failure`: a share of the agents goes silent, at the start or later, noticed by the others or not.
 
 use cinoc_control::Config;
-use cinoc_control::config::tasks;
+use cinoc_control::Tasks;
 
 use super::{Found, cases_at, name_of, reported, set};
 use crate::intervals::{Estimate, estimate, mean, ratio};
@@ -34,8 +34,8 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
         Chart::new("ratio", "agents that fail at the start", "share of agents", "loss / loss of all agents")
             .log_y();
     let mut findings = Vec::new();
-    for task in tasks().iter().filter(|task| workshop.has_task(task.name)) {
-        let config = workshop.preset(task.name)?;
+    for task in Tasks::built_in().iter().filter(|task| workshop.has_task(&task.name)) {
+        let config = workshop.preset(&task.name)?;
         let plan: Vec<(f64, f64)> = moments
             .iter()
             .flat_map(|moment| distinct(&shares, config.agents).into_iter().map(|share| (*moment, share)))
@@ -116,7 +116,7 @@ fn when(task: &str, moment: f64) -> Reported {
 
 impl Failed {
     fn when(&self, config: &Config) -> Reported {
-        when(&config.task, self.moment)
+        when(&config.task.name, self.moment)
     }
 
     /// Loss relative to the whole swarm, if the others notice it and if not.
@@ -130,7 +130,7 @@ impl Failed {
         let loss = |measured: &Measured| estimate(&[cases_at(when, &measured.per_case).to_vec()], mean);
         let head = || {
             [
-                config.task.as_str().into(),
+                config.task.name.as_str().into(),
                 format!("{:.0} % of the horizon", 100.0 * self.moment).into(),
                 name_of(when).into(),
                 format!("{} of {}", self.agents, config.agents).into(),
@@ -149,7 +149,7 @@ fn curve(config: &Config, whole: &Measured, failed: &[Failed]) -> Curve {
         points.push((failed.agents as f64 / config.agents as f64, failed.ratios(config, whole)[0].value));
     }
     let (x, y): (Vec<f64>, Vec<f64>) = points.into_iter().unzip();
-    Curve::new(&config.task, &x, &y)
+    Curve::new(&config.task.name, &x, &y)
 }
 
 /// What a share of [`BAR`] that fails at the start does.
@@ -157,7 +157,7 @@ fn finding(config: &Config, whole: &Measured, failed: &[Failed]) -> Option<Strin
     let agents = count(BAR.0, config.agents);
     let found = failed.iter().find(|failed| failed.moment == 0.0 && failed.agents == agents)?;
     let [noticed, unnoticed] = found.ratios(config, whole);
-    let kind = if config.equation().tracks() { "tracking" } else { "stabilisation" };
+    let kind = if config.task.tracks { "tracking" } else { "stabilisation" };
     let verdict = if noticed.value <= BAR.1 { "within" } else { "beyond" };
     Some(format!(
         "{} ({kind}): with {:.0} % ({agents} of {} agents) failed from the start the loss is {} times that \
@@ -186,18 +186,18 @@ mod tests {
 
     #[test]
     fn every_loss_is_measured_after_the_failure() {
-        for task in tasks() {
+        for task in Tasks::built_in().iter() {
             for moment in MOMENTS {
-                let config = Config::preset(task.name).unwrap();
+                let config = Config::preset(&task.name).unwrap();
                 let failed = &failure(&config, 0.3, moment)[1];
                 let step: usize = failed.strip_prefix("failure.step=").unwrap().parse().unwrap();
                 // the first of the control steps that the loss is made of
-                let measured = match when(task.name, moment) {
+                let measured = match when(&task.name, moment) {
                     Reported::Final => config.time.steps - 1,
                     Reported::Half => config.time.steps / 2 - 1,
                     Reported::TimeMean => 0,
                 };
-                assert!(step <= measured, "{}: fails at {step}, measured at {measured}", task.name);
+                assert!(step <= measured, "{}: fails at {step}, measured at {measured}", &task.name);
             }
         }
     }

@@ -3,7 +3,8 @@
 //! `cinoc reproduce table --methods LIST` makes it for some of them.
 
 use cinoc_control::Config;
-use cinoc_control::config::{methods, tasks};
+use cinoc_control::Tasks;
+use cinoc_control::config::methods;
 use cinoc_learn::evaluate::Spread;
 
 use super::table::cases;
@@ -30,11 +31,12 @@ struct Entry {
 
 pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     let mut entries = Vec::new();
-    for task in
-        tasks().iter().filter(|task| workshop.size.pick(workshop.has_task(task.name), task.name == "heat1d"))
+    for task in Tasks::built_in()
+        .iter()
+        .filter(|task| workshop.size.pick(workshop.has_task(&task.name), task.name == "heat1d"))
     {
         for method in methods().iter().filter(|method| workshop.has_method(method.name)) {
-            entries.push(entry(workshop, task.name, method.name)?);
+            entries.push(entry(workshop, &task.name, method.name)?);
         }
     }
     Ok(Found {

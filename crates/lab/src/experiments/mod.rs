@@ -156,7 +156,7 @@ impl Workshop<'_> {
             return Ok(config);
         }
         let mut quick = vec!["train.updates=2", "train.batch=2", "data.pool=4"];
-        quick.extend(config.data.spin_up.map(|_| "data.spin_up=1"));
+        quick.extend(config.data.values.get("spin_up").map(|_| "data.spin_up=1"));
         let method = config.method.as_ref();
         if method.is_some_and(|method| method.on_policy.is_some()) {
             quick.extend(["method.on_policy.envs=2", "method.on_policy.horizon=3"]);

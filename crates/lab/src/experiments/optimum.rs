@@ -166,7 +166,7 @@ impl Posed<'_> {
         let make = || {
             let begun = Instant::now();
             // in 1D errors end far below what single precision resolves
-            let descent = match config.equation().dims() {
+            let descent = match config.task.dims {
                 1 => self.descend::<f64>(workshop, start),
                 _ => self.descend::<f32>(workshop, start),
             };

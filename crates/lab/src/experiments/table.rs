@@ -1,7 +1,7 @@
 //! `table`: both presets of every task beside no control and beside the published numbers.
 
-use cinoc_control::Config;
-use cinoc_control::config::{Preset, tasks};
+use cinoc_control::config::Preset;
+use cinoc_control::{Config, Tasks};
 
 use super::over_seeds::ENOUGH;
 use super::{Found, loss_cases, loss_name, mean_loss, set};
@@ -35,7 +35,7 @@ pub(super) fn cases(task: &str) -> Sample {
 
 /// Training seeds: fewer in 2D, where a training takes much longer.
 fn seeds(workshop: &Workshop<'_>, config: &Config) -> std::ops::Range<u64> {
-    workshop.seeds(if config.equation().dims() == 1 { 5 } else { 3 })
+    workshop.seeds(if config.task.dims == 1 { 5 } else { 3 })
 }
 
 /// A preset of a task, measured with every seed.
@@ -47,14 +47,14 @@ struct Entry {
 
 pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     let mut plans = Vec::new();
-    for task in tasks().iter().filter(|task| workshop.has_task(task.name)) {
+    for task in Tasks::built_in().iter().filter(|task| workshop.has_task(&task.name)) {
         // baselines in 2D are large networks: a quick run has one in 1D
         let all = workshop.size.pick(true, task.name == "heat1d");
         for row in ROWS.into_iter().filter(|row| all || *row != "dpc") {
-            let sample = workshop.size.pick(cases(task.name), Sample::Test(2));
+            let sample = workshop.size.pick(cases(&task.name), Sample::Test(2));
             let mut points = Vec::new();
-            for seed in seeds(workshop, &Config::preset(task.name)?) {
-                let config = config(workshop, row, task.name, seed)?;
+            for seed in seeds(workshop, &Config::preset(&task.name)?) {
+                let config = config(workshop, row, &task.name, seed)?;
                 points.push(Point { cases: sample, ..Point::new(&config, 0).beside_uncontrolled() });
             }
             plans.push((row, points));
@@ -130,7 +130,7 @@ fn more_table() -> Table {
 
 impl Entry {
     fn task(&self) -> &str {
-        &self.config.task
+        &self.config.task.name
     }
 
     /// Mean over cases and seeds of a number per case. A seed whose rollouts left the finite numbers leaves

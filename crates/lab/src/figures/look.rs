@@ -18,7 +18,11 @@ pub(super) const METRIC: &str = "mean (z − z*)²";
 
 /// Colours of the field: densities are never negative, other fields have both signs.
 pub(super) fn field_colours(config: &Config) -> ColourMap {
-    if config.task == "fkpp1d" { ColourMap::Sequential } else { ColourMap::Diverging }
+    if config.task.fields[config.task.shown()].positive {
+        ColourMap::Sequential
+    } else {
+        ColourMap::Diverging
+    }
 }
 
 /// A time with at most four significant digits, without the noise of its multiplication.

@@ -9,11 +9,11 @@ use crate::evaluated::Control;
 /// The field with and without control against the target at the start, after a tenth and a third of the time, and at the end;
 /// triangles on the axis are the agents.
 pub fn snapshots(evaluated: &Evaluated, case: usize) -> Figure {
-    let (n, agents, steps) = (evaluated.cases.n, evaluated.config.agents, evaluated.steps());
+    let (n, agents, steps) = (evaluated.config.points(), evaluated.config.agents, evaluated.steps());
     let (positions, times) = (evaluated.positions(), evaluated.times());
     let (uncontrolled, controlled) =
         (evaluated.field(Control::Off, case), evaluated.field(Control::On, case));
-    let (target, xi) = (evaluated.cases.zt(case), evaluated.agents(case));
+    let (target, xi) = (evaluated.target(case), evaluated.agents(case));
     let all = || uncontrolled.iter().chain(&controlled).chain(target).copied();
     let (low, high) = (all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max));
     let air = 0.06 * (high - low);

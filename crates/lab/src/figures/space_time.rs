@@ -15,7 +15,7 @@ const ERRORS_SHOWN: f64 = 0.95;
 pub fn space_time(evaluated: &Evaluated, case: usize) -> Figure {
     let uncontrolled = evaluated.field(Control::Off, case);
     let controlled = evaluated.field(Control::On, case);
-    let target = evaluated.cases.zt(case);
+    let target = evaluated.target(case);
     let error: Vec<f64> = controlled
         .chunks_exact(target.len())
         .flat_map(|z| z.iter().zip(target).map(|(z, t)| z - t))

@@ -48,7 +48,7 @@ impl<T: Real> Problem<T> {
     /// # Panics
     /// If the cases live on another grid than the config's.
     pub fn new(config: &Config, cases: &Cases, goal: Goal, threads: usize) -> Problem<T> {
-        assert_eq!(cases.n, config.points(), "cases on the grid of the config");
+        assert_eq!(cases.n, config.state_size(), "cases on the grid of the config");
         let config = error_alone(config, goal);
         let trace = driven_trace(&config);
         let names: Vec<&str> = trace.sequences.iter().map(|input| input.name.as_str()).collect();
@@ -64,7 +64,7 @@ impl<T: Real> Problem<T> {
             };
             (0..cases.count).flat_map(of_case).map(T::of).collect()
         };
-        let chunk = match config.equation().dims() {
+        let chunk = match config.task.dims {
             1 => CHUNK_1D.min(cases.count),
             _ => 1,
         };

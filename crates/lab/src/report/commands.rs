@@ -10,7 +10,7 @@ use crate::settings::changed_settings;
 pub(super) fn commands(report: &Report) -> Result<String, ConfigError> {
     let trained = &report.policy.config;
     let (task, seed) = (&trained.task, trained.train.seed);
-    let mut preset = cinoc_control::Config::preset(task)?;
+    let mut preset = task.config()?;
     preset.train.seed = seed;
     let training = sets(&changed_settings(&preset, trained));
     let circumstances = sets(&changed_settings(trained, report.config));

@@ -1,7 +1,7 @@
 //! The text of a report.
 
 use cinoc_control::Config;
-use cinoc_control::config::{ConfigError, tasks};
+use cinoc_control::config::ConfigError;
 
 use super::plates::Plate;
 use super::{FIGURES, Report, commands, tables};
@@ -13,9 +13,8 @@ impl Report<'_> {
     /// The whole text, with a link to every figure.
     pub(super) fn text(&self, log: &TrainingLog, plates: &[Plate]) -> Result<String, ConfigError> {
         let task = &self.policy.config.task;
-        let title = tasks().iter().find(|known| known.name == task).map_or("", |known| known.title);
         let sections = [
-            format!("# {task}\n\n{}.\n", capitalised(title)),
+            format!("# {task}\n\n{}.\n", capitalised(&task.title)),
             format!("## Training\n\n{}", self.training(log)),
             format!("## Results\n\n{}", self.results()),
             format!("## Figures\n\n{}", plates.iter().map(plate).collect::<Vec<_>>().join("\n")),

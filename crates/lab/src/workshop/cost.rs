@@ -3,7 +3,7 @@
 //! A rough count of multiplications; only ratios matter.
 
 use cinoc_control::Config;
-use cinoc_control::config::{Equation, Padding, View};
+use cinoc_control::config::{Padding, View};
 
 /// Work of rolling out one case.
 pub fn work(config: &Config) -> f64 {
@@ -30,15 +30,10 @@ pub(super) fn training_work(config: &Config) -> f64 {
 }
 
 fn physics(config: &Config) -> f64 {
-    let points = config.points() as f64;
-    let (side, _) = config.shape();
-    let per_point = match config.equation() {
-        // several products with dense transforms per stage
-        Equation::KuramotoSivashinsky2d => 64.0 * side as f64,
-        Equation::Vorticity => 100.0 * side as f64,
-        _ => 100.0,
-    };
-    points * per_point * config.time.substeps as f64
+    let (side, cols) = config.shape();
+    // periodic rectangles are transformed by several dense products per stage
+    let per_point = if config.periodic() && cols > 1 { 80.0 * side as f64 } else { 100.0 };
+    config.state_size() as f64 * per_point * config.time.substeps as f64
 }
 
 fn policy(config: &Config) -> f64 {

@@ -93,7 +93,7 @@ impl Workshop<'_> {
     ) -> Result<Vec<Measured>, LabError> {
         self.watch.begin(what, points.iter().map(Point::work).sum());
         let params: Vec<u8> = trained.policy.params.iter().flat_map(|p| p.to_le_bytes()).collect();
-        self.book_policy(&trained.policy.config.task, format!("{:016x} (parameters)", fnv1a(&params)));
+        self.book_policy(&trained.policy.config.task.name, format!("{:016x} (parameters)", fnv1a(&params)));
         let one = |point: &Point| {
             self.watch.now(&point.told());
             let measured = self.measure_one(point, trained)?;
@@ -150,7 +150,7 @@ impl Workshop<'_> {
         let with = controlled(config, &policy.params, &cases, self.threads).ok();
         let without = point.uncontrolled.then(|| uncontrolled(config, &cases, self.threads).ok()).flatten();
         let metric = |of: &Trajectories<f32>| Metric::of(config, &cases, of);
-        let plane = config.equation().dims() == 2;
+        let plane = config.task.dims == 2;
         let per_case = |of: &Option<Trajectories<f32>>| {
             of.as_ref().map_or_else(PerCase::default, |of| PerCase::of(of, plane))
         };

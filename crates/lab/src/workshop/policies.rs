@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use cinoc_adjoint::Threads;
-use cinoc_control::{Config, Pool};
+use cinoc_control::{Config, Pool, Tasks};
 use cinoc_learn::files::{FileError, fnv1a};
 use cinoc_learn::policy_file::PolicyFile;
 use cinoc_learn::pool::{cache_folder, cached};
@@ -49,7 +49,7 @@ impl Workshop<'_> {
             self.train(config, &folder)?;
             self.book_training_now(start.elapsed().as_secs_f64());
         }
-        let policy = PolicyFile::read(&folder.join(POLICY))?;
+        let policy = PolicyFile::read(&folder.join(POLICY), Tasks::built_in())?;
         let seconds = TrainingLog::read(&folder.join(METRICS)).map_or(0.0, |log| log.total_seconds());
         self.book_training(&name, seconds);
         self.book_policy(&name, file_hash(&folder.join(POLICY))?);
@@ -58,7 +58,8 @@ impl Workshop<'_> {
 
     /// The shipped policy of a task, whatever it was trained with; `None` if there is none.
     pub(crate) fn shipped_policy(&self, task: &str) -> Option<Trained> {
-        let policy = PolicyFile::read(&self.shipped.join(format!("{task}.safetensors"))).ok()?;
+        let policy =
+            PolicyFile::read(&self.shipped.join(format!("{task}.safetensors")), Tasks::built_in()).ok()?;
         Some(Trained { policy, seconds: None })
     }
 
@@ -82,7 +83,7 @@ impl Workshop<'_> {
 
     /// The shipped policy of the task, if it is what this config gives.
     fn shipped(&self, config: &Config) -> Option<PolicyFile> {
-        PolicyFile::read(&self.shipped_path(config))
+        PolicyFile::read(&self.shipped_path(config), Tasks::built_in())
             .ok()
             .filter(|policy| policy.config.regardless_of_speed() == config.regardless_of_speed())
     }

@@ -34,7 +34,7 @@ const ENVIRONMENTS_TOGETHER: usize = 16;
 /// Transitions worked on together: enough to be worth loading the weights of a critic for, few enough to stay in cache where every agent
 /// of a transition has a view of its own.
 fn chunk(config: &Config) -> usize {
-    match (config.network(), config.equation().dims()) {
+    match (config.network(), config.task.dims) {
         (Network::Central, _) => 64,
         (_, 1) => 32,
         (Network::Local, _) => (1024 / config.agents).clamp(16, 64),
@@ -46,7 +46,7 @@ fn chunk(config: &Config) -> usize {
 fn critic_chunk(config: &Config) -> usize {
     let off_policy = config.method.as_ref().and_then(|method| method.off_policy.as_ref());
     match off_policy.map(|settings| settings.critic) {
-        Some(Critic::Joint) if config.equation().dims() == 2 => 64,
+        Some(Critic::Joint) if config.task.dims == 2 => 64,
         _ => chunk(config),
     }
 }
@@ -113,7 +113,7 @@ impl Learner for Baseline {
         let update = self.updates + 1;
         if !(reward.is_finite() && gradient_norm.is_finite()) {
             let what = format!("the mean reward is {reward}, the gradient's norm {gradient_norm}");
-            return Err(Diverged { task: self.config.task.clone(), update, what });
+            return Err(Diverged { task: self.config.task.to_string(), update, what });
         }
         self.updates = update;
         self.steps += steps * self.environment().hold();

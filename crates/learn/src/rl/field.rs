@@ -183,8 +183,8 @@ impl FieldEnvironment {
         let find = |name: &str| self.inputs.states.iter().position(|input| input.name == name);
         let z = self.session.state(find("z").expect("a field"));
         let xi = find("xi").map(|index| self.session.state(index));
-        let (points, size) = (self.config.points(), state_size(&self.config));
-        let tracks = policy::tracks(&self.config);
+        let (points, size) = (self.config.state_size(), state_size(&self.config));
+        let tracks = self.config.task.tracks;
         for (copy, state) in self.states.chunks_exact_mut(size).enumerate() {
             let (field, rest) = state.split_at_mut(points);
             field.copy_from_slice(&z[copy * points..(copy + 1) * points]);
@@ -212,10 +212,10 @@ impl FieldEnvironment {
     /// What a state is, in a trace.
     fn sight<'t>(&self, state: Var<'t>) -> Sight<'t> {
         let (config, tracer) = (&self.config, state.tracer());
-        let ((rows, cols), points) = (config.shape(), config.points());
-        let (dims, agents) = (config.equation().dims(), config.agents);
+        let ((rows, cols), points) = (config.state_shape(), config.state_size());
+        let (dims, agents) = (config.task.dims, config.agents);
         let z = state.slice(0..points).reshape(rows, cols);
-        let (target, after) = if policy::tracks(config) {
+        let (target, after) = if config.task.tracks {
             (state.slice(points..2 * points).reshape(rows, cols), 2 * points)
         } else {
             (tracer.constant(rows, cols, vec![0.0; points]), points)

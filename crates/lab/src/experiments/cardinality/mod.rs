@@ -167,7 +167,7 @@ impl Swept {
         config: &Config,
         agents: &[usize],
     ) -> Result<(), LabError> {
-        let dims = config.equation().dims();
+        let dims = config.task.dims;
         let point = |agents: &usize| {
             let point = Point::new(config, workshop.size.pick(cases(dims, *agents), 2)).agents(*agents)?;
             // without control the number of agents does not matter
