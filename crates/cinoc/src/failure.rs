@@ -5,6 +5,7 @@ use cinoc_control::config::ConfigError;
 use cinoc_control::data::PaperCasesError;
 use cinoc_lab::workshop::LabError;
 use cinoc_learn::evaluate::DivergedRollout;
+use cinoc_learn::memory::TooLarge;
 use cinoc_learn::policy_file::PolicyError;
 use cinoc_learn::run::RunError;
 use std::process::ExitCode;
@@ -50,7 +51,7 @@ macro_rules! request {
         })*
     };
 }
-request!(ConfigError, PaperCasesError, PolicyError);
+request!(ConfigError, PaperCasesError, PolicyError, TooLarge);
 
 impl From<DivergedRollout> for Failure {
     fn from(error: DivergedRollout) -> Failure {

@@ -96,7 +96,7 @@ fn wrong_settings_of_a_method_are_refused() {
     assert!(refused(&["train", "heat1d", "--method", "sac"]).contains("methods: cinoc, dpc, ppo"));
     let ppo = |set: &str| refused(&["train", "heat1d", "--method", "ppo", "--set", set]);
     assert!(ppo("method.name=td3").contains("method.name"));
-    assert!(ppo("method.network=convolutional").contains("on a line"));
+    assert!(ppo("method.network=convolutional").contains("in 1D"));
     assert!(ppo("method.on_policy.gamma=1.5").contains("from 0 to 1"));
     assert!(ppo("method.off_policy.tau=0.1").contains("unknown key"));
     assert!(ppo("method.hidden=[]").contains("one or more widths"));

@@ -14,6 +14,7 @@ pub mod files;
 pub mod gradient_check;
 pub mod learner;
 pub mod mean_field;
+pub mod memory;
 pub mod nmpc;
 pub mod optimiser;
 pub mod policy_file;

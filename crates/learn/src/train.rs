@@ -83,7 +83,11 @@ pub fn strategy<T: Real>(closed_loop: &ClosedLoop<T>, threads: usize) -> Strateg
     let program = closed_loop.program();
     let at_once = threads.min(config.train.batch.div_ceil(program.chunk()));
     let bytes = program.store_bytes(config.time.steps) * at_once;
-    if bytes <= config.train.memory_mb * 1_000_000 { Strategy::Store } else { Strategy::Recompute }
+    if bytes <= config.train.memory_mb.saturating_mul(1_000_000) {
+        Strategy::Store
+    } else {
+        Strategy::Recompute
+    }
 }
 
 pub(crate) fn schedule(config: &Config) -> Schedule {

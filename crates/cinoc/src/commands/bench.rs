@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::terminal::{spinner, table};
 use cinoc_control::Tasks;
 use cinoc_learn::bench::bench;
+use cinoc_learn::memory::Needs;
 
 pub fn run(request: &Bench, tasks: &Tasks) -> Result<(), Failure> {
     let mut sets = request.sets.clone();
@@ -12,6 +13,7 @@ pub fn run(request: &Bench, tasks: &Tasks) -> Result<(), Failure> {
     sets.extend(request.agents.map(|agents| format!("agents={agents}")));
     let config = tasks.find(&request.task)?.resolve(request.preset.into(), "cinoc", None, &sets)?;
     let threads = super::threads(request.threads);
+    Needs::training(&config, threads).check()?;
     let sign = spinner(&format!("timing {}", config.task));
     let times = match request.dtype {
         Precision::F32 => bench::<f32>(&config, threads, request.repeat),

@@ -6,6 +6,7 @@ use crate::terminal::progress;
 use cinoc_adjoint::Threads;
 use cinoc_control::{Cases, Config, Pool, Tasks};
 use cinoc_learn::cases_file::read_cases;
+use cinoc_learn::memory::Needs;
 use cinoc_learn::policy_file::PolicyFile;
 use cinoc_learn::pool::{cache_folder, cached};
 use cinoc_learn::run::POLICY;
@@ -103,6 +104,7 @@ pub fn load_cases(what: &str, config: &Config, threads: usize) -> Result<(Cases,
             Err(Failure::Request(format!("--cases {what}: must be test:N, such as test:200")))
         }
         Ok(count) => {
+            Needs::evaluation(config, count, threads).check()?;
             let bar = progress("drawing cases", count);
             let told = |done: usize, _: usize| bar.set_position(done as u64);
             let (threads, folder) = (Threads::new(threads), cache_folder());

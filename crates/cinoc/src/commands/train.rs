@@ -9,6 +9,7 @@ use cinoc_adjoint::Threads;
 use cinoc_control::{Cases, Config, Pool, Tasks};
 use cinoc_lab::report::write_report;
 use cinoc_learn::evaluate::{evaluate, roll_out};
+use cinoc_learn::memory::Needs;
 use cinoc_learn::policy_file::PolicyFile;
 use cinoc_learn::pool::{cache_folder, cached};
 use cinoc_learn::run::{Ended, METRICS, Run, RunError};
@@ -18,8 +19,9 @@ use std::sync::atomic::Ordering;
 pub fn run(request: &Train, tasks: &Tasks) -> Result<(), Failure> {
     let config = config(request, tasks)?;
     let folder = request.out.clone().unwrap_or_else(|| default_folder(&config));
-    let run = open(&folder, &config, request.resume)?;
     let threads = super::threads(request.threads);
+    Needs::training(&config, threads).check()?;
+    let run = open(&folder, &config, request.resume)?;
     match train(run, &config, threads)? {
         Ended::Stopped(done) => Err(Failure::Interrupted(format!(
             "after {done} of {} updates; go on with the same command and --resume",

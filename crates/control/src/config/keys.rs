@@ -99,8 +99,15 @@ pub fn key<'a>(own: &'a [Key], name: &str) -> Option<&'a Key> {
     own.iter().chain(KEYS).find(|key| key.name == name)
 }
 
+/// Larger whole numbers are mistakes: nothing here has so many parts.
+const MOST: i64 = 1_000_000_000;
+
 /// Refuses a value that is not in its range.
 pub(super) fn check(own: &[Key], name: &str, value: &Value) -> Result<(), ConfigError> {
+    if name != "train.seed" {
+        let small = value.as_integer().is_none_or(|whole| whole <= MOST);
+        ConfigError::unless(small, name, shown(value), || format!("at most {MOST}"))?;
+    }
     let Some(key) = key(own, name) else {
         // a number that a task says nothing about can at least be computed with
         let finite = !value.as_float().is_some_and(|x| !x.is_finite());

@@ -154,91 +154,20 @@ pub struct MethodInfo {
     tasks: &'static [(&'static str, &'static str)],
 }
 
-/// What the swarm does changes the enstrophy of a vortex field by a hundredth per decision: trials show it only where critics are told
-/// the enstrophy itself, actions are held longer, and steps are small.
-macro_rules! on_policy_in_vortices {
-    ($lr:literal) => {
-        concat!(
-            "train.updates = 100\ntrain.lr = ",
-            $lr,
-            "\nmethod.critic_energy = true\n[method.on_policy]\nhold = 5\nhorizon = 30\nepochs = 3"
-        )
+/// A baseline with its preset and what is other on some tasks: TOML files named after the method and the task.
+macro_rules! baseline {
+    ($name:literal, $title:literal, [$($task:literal),*]) => {
+        MethodInfo {
+            name: $name,
+            title: $title,
+            preset: include_str!(concat!("../../presets/methods/", $name, ".toml")),
+            tasks: &[$((
+                $task,
+                include_str!(concat!("../../presets/methods/", $name, "/", $task, ".toml")),
+            )),*],
+        }
     };
 }
-/// How long actions are held where control steps are longer or shorter than on a line; fields in a plane get fewer updates.
-const MAPPO: &[(&str, &str)] = &[
-    ("density2d", "train.updates = 100"),
-    ("heat2d", "train.updates = 100\nmethod.on_policy.hold = 10"),
-    ("heat2d-obstacles", "train.updates = 100\nmethod.on_policy.hold = 10"),
-    ("ks2d", "train.updates = 100\nmethod.on_policy.hold = 1"),
-    ("turb2d", on_policy_in_vortices!(0.0003)),
-];
-/// A network of the whole field learns by smaller steps, as through the physics, and from critics that are told the energy.
-macro_rules! ppo_in_the_plane {
-    ($hold:literal) => {
-        concat!(
-            "train.updates = 100\ntrain.lr = 0.0003\nmethod.critic_energy = true\nmethod.on_policy.hold = ",
-            $hold
-        )
-    };
-}
-/// The same. The probability of a hundred actions at once changes so fast that larger steps lead away from what was tried: at a rate of
-/// 0.001 the cost on `ks2d` trebles in 20 updates.
-const PPO: &[(&str, &str)] = &[
-    ("density2d", ppo_in_the_plane!(5)),
-    ("heat2d", ppo_in_the_plane!(10)),
-    ("heat2d-obstacles", ppo_in_the_plane!(10)),
-    ("ks2d", "train.updates = 100\ntrain.lr = 0.0001\nmethod.on_policy.hold = 1"),
-    ("turb2d", on_policy_in_vortices!(0.0001)),
-];
-macro_rules! off_policy_in_the_plane {
-    ($hold:literal, $buffer:literal, $gradient_steps:literal) => {
-        concat!(
-            "[method.off_policy]\nhold = ",
-            $hold,
-            "\nbuffer = ",
-            $buffer,
-            "\ninterval = 10\nwarmup = 500\ngradient_steps = ",
-            $gradient_steps
-        )
-    };
-}
-/// The same; in a plane a gradient step costs as much as ten on a line, and of states fewer are kept.
-const TD3: &[(&str, &str)] = &[
-    ("density2d", off_policy_in_the_plane!(10, 8000, 15)),
-    ("heat2d", off_policy_in_the_plane!(20, 20000, 30)),
-    ("heat2d-obstacles", off_policy_in_the_plane!(20, 20000, 30)),
-    ("ks2d", off_policy_in_the_plane!(5, 20000, 30)),
-    ("turb2d", off_policy_in_the_plane!(5, 20000, 30)),
-];
-/// With 64 or 100 agents critics need to be told the energy, as on policy, and to see actions that differ enough to tell which of them did
-/// what. A centralised actor gains nothing by it, and diverges on `turb2d`.
-macro_rules! off_policy_for_many_agents {
-    ($together:literal) => {
-        concat!(
-            "train.lr = 0.0003\nmethod.critic_energy = true\n",
-            off_policy_in_the_plane!(5, 20000, 15),
-            "\nexplore = 0.3\ntogether = ",
-            $together
-        )
-    };
-}
-const MATD3: &[(&str, &str)] = &[
-    TD3[0],
-    TD3[1],
-    TD3[2],
-    ("ks2d", off_policy_for_many_agents!(0.0)),
-    ("turb2d", off_policy_for_many_agents!(0.5)),
-];
-
-/// A network of whole fields in the plane has tens of times the inputs of one on a line: at a rate of 0.001 its losses end several times
-/// as high. On plates its updates take a third of the time of ours, so it is given up to twice as many.
-const DPC: &[(&str, &str)] = &[
-    ("heat2d", "train.lr = 0.0003\ntrain.updates = 300"),
-    ("heat2d-obstacles", "train.lr = 0.0003\ntrain.updates = 300"),
-    ("density2d", "train.lr = 0.0003\ntrain.updates = 300"),
-    ("turb2d", "method.network = \"convolutional\""),
-];
 
 const METHODS: &[MethodInfo] = &[
     MethodInfo {
@@ -247,36 +176,31 @@ const METHODS: &[MethodInfo] = &[
         preset: "",
         tasks: &[],
     },
-    MethodInfo {
-        name: "dpc",
-        title: "centralised network, through the physics",
-        preset: include_str!("../../presets/methods/dpc.toml"),
-        tasks: DPC,
-    },
-    MethodInfo {
-        name: "ppo",
-        title: "centralised network, by trial, on policy",
-        preset: include_str!("../../presets/methods/ppo.toml"),
-        tasks: PPO,
-    },
-    MethodInfo {
-        name: "td3",
-        title: "centralised network, by trial, off policy",
-        preset: include_str!("../../presets/methods/td3.toml"),
-        tasks: TD3,
-    },
-    MethodInfo {
-        name: "mappo",
-        title: "shared local network, by trial, on policy",
-        preset: include_str!("../../presets/methods/mappo.toml"),
-        tasks: MAPPO,
-    },
-    MethodInfo {
-        name: "matd3",
-        title: "shared local network, by trial, off policy",
-        preset: include_str!("../../presets/methods/matd3.toml"),
-        tasks: MATD3,
-    },
+    baseline!(
+        "dpc",
+        "centralised network, through the physics",
+        ["density2d", "heat2d", "heat2d-obstacles", "turb2d"]
+    ),
+    baseline!(
+        "ppo",
+        "centralised network, by trial, on policy",
+        ["density2d", "heat2d", "heat2d-obstacles", "ks2d", "turb2d"]
+    ),
+    baseline!(
+        "td3",
+        "centralised network, by trial, off policy",
+        ["density2d", "heat2d", "heat2d-obstacles", "ks2d", "turb2d"]
+    ),
+    baseline!(
+        "mappo",
+        "shared local network, by trial, on policy",
+        ["density2d", "heat2d", "heat2d-obstacles", "ks2d", "turb2d"]
+    ),
+    baseline!(
+        "matd3",
+        "shared local network, by trial, off policy",
+        ["density2d", "heat2d", "heat2d-obstacles", "ks2d", "turb2d"]
+    ),
 ];
 
 /// All methods.

@@ -3,6 +3,7 @@
 use cinoc_pde::{BlobPairs, Boundary, Density, Medium, Transport};
 
 use super::presets;
+use crate::config::ConfigError;
 use crate::data::families::rectangle;
 use crate::task::{Field, Task};
 
@@ -41,6 +42,17 @@ pub(super) fn task() -> Task {
         },
     )
     .titled("density in a box: mobile agents stir it to a target")
-    .with_fields([Field::new("z").positive()]);
+    .with_fields([Field::new("z").positive()])
+    .checked(|config| {
+        let (data, distance) = (&config.data.values, config.data.values.number("distance"));
+        let farthest = ["target_x", "target_y"].map(|target| {
+            let ([start, start_end], [low, high]) = (data.range("start"), data.range(target));
+            (high - start).abs().max((start_end - low).abs())
+        });
+        let farthest = farthest[0].hypot(farthest[1]);
+        ConfigError::unless(distance < 0.9 * farthest, "data.distance", distance, || {
+            format!("below {:?}, or starts and targets are hardly ever so far apart", 0.9 * farthest)
+        })
+    });
     Task { preset, paper, density: true, starts: vec![(0.15, 0.85), (0.12, 0.8)], ..task.in_2d() }
 }
