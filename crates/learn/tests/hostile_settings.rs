@@ -41,9 +41,40 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 const VALUES: [&str; 34] = [
-    "0", "1", "2", "3", "7", "8", "64", "1000", "-1", "1000000000", "1000000001", "999999999999", "9223372036854775807",
-    "99999999999999999999", "0.0", "1e-300", "1e300", "-0.0", "0.5", "nan", "inf", "-inf", "true", "false", "\"\"", "[]",
-    "[0.5, 0.1]", "[1e300, 1e300]", "[1, 2, 3]", "{a = 1}", "crowd", "'''a\nb'''", "\u{1f525}", "none",
+    "0",
+    "1",
+    "2",
+    "3",
+    "7",
+    "8",
+    "64",
+    "1000",
+    "-1",
+    "1000000000",
+    "1000000001",
+    "999999999999",
+    "9223372036854775807",
+    "99999999999999999999",
+    "0.0",
+    "1e-300",
+    "1e300",
+    "-0.0",
+    "0.5",
+    "nan",
+    "inf",
+    "-inf",
+    "true",
+    "false",
+    "\"\"",
+    "[]",
+    "[0.5, 0.1]",
+    "[1e300, 1e300]",
+    "[1, 2, 3]",
+    "{a = 1}",
+    "crowd",
+    "'''a\nb'''",
+    "\u{1f525}",
+    "none",
 ];
 
 /// All keys of a config.
@@ -95,7 +126,7 @@ fn hostile_settings_are_refused_in_one_line_or_run_within_their_estimate() {
         let plain = task.resolve(preset, method, None, &[]).unwrap();
         keys(&plain.to_toml().parse().unwrap(), "", &mut found);
         let mut sets: Vec<String> =
-            ["time.steps=2", "train.batch=2", "data.pool=2"].map(String::from).to_vec();
+            ["time.steps=2", "train.batch=2", "data.pool=2", "train.memory_mb=0"].map(String::from).to_vec();
         for _ in 0..rng.random_range(1..=2) {
             sets.push(format!("{}={}", found.choose(rng).unwrap(), VALUES.choose(rng).unwrap()));
         }

@@ -101,6 +101,8 @@ pub fn key<'a>(own: &'a [Key], name: &str) -> Option<&'a Key> {
 
 /// Larger whole numbers are mistakes: nothing here has so many parts.
 const MOST: i64 = 1_000_000_000;
+/// Numbers of another size than this are mistakes of units, and their squares soon leave single precision.
+const SIZE: std::ops::RangeInclusive<f64> = 1e-12..=1e12;
 
 /// Refuses a value that is not in its range.
 pub(super) fn check(own: &[Key], name: &str, value: &Value) -> Result<(), ConfigError> {
@@ -108,9 +110,13 @@ pub(super) fn check(own: &[Key], name: &str, value: &Value) -> Result<(), Config
         let small = value.as_integer().is_none_or(|whole| whole <= MOST);
         ConfigError::unless(small, name, shown(value), || format!("at most {MOST}"))?;
     }
+    let list = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+    let sound = |x: f64| !x.is_finite() || x == 0.0 || SIZE.contains(&x.abs());
+    let sizes = list.iter().filter_map(Value::as_float).all(sound);
+    ConfigError::unless(sizes, name, shown(value), || "0, or from 1e-12 to 1e12 in size".to_string())?;
     let Some(key) = key(own, name) else {
         // a number that a task says nothing about can at least be computed with
-        let finite = !value.as_float().is_some_and(|x| !x.is_finite());
+        let finite = list.iter().filter_map(Value::as_float).all(f64::is_finite);
         return ConfigError::unless(finite, name, shown(value), || "finite".to_string());
     };
     if let Range::Words(_) = key.range {
