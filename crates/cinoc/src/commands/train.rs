@@ -22,7 +22,7 @@ pub fn run(request: &Train) -> Result<(), Failure> {
     let threads = super::threads(request.threads);
     match train(run, &config, threads)? {
         Ended::Stopped(done) => Err(Failure::Interrupted(format!(
-            "after {done} of {} updates; go on with the same command and --resume",
+            "after {done} of {} updates; continue with the same command and --resume",
             config.train.updates
         ))),
         Ended::Finished(path) => report(&path, &folder, threads, request.json),

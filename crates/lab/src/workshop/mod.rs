@@ -85,7 +85,7 @@ pub struct Workshop<'a> {
 #[derive(Debug, Error)]
 pub enum LabError {
     /// It was stopped; finished parts are kept.
-    #[error("what is done is kept; go on with the same command")]
+    #[error("finished parts are kept; continue with the same command")]
     Stopped,
     /// There is no experiment with this name.
     #[error("no experiment is called {name}; there are {known}, and all")]
