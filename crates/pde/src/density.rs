@@ -32,7 +32,7 @@ pub enum Transport {
     Conservative,
 }
 
-/// What acts on a density besides the velocity that drives it.
+/// Effects on a density other than the driving velocity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Medium {
     /// Velocity added everywhere.

@@ -1,4 +1,4 @@
-//! Sizes (points) and greys shared by all panels, so that figures look alike.
+//! Sizes (points) and greys shared by all panels, so that figures have a uniform look.
 
 use crate::colour::Colour;
 
