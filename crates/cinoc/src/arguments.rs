@@ -37,7 +37,7 @@ pub enum Command {
     Plot(Plot),
     /// Measure a policy along one axis: agents, noise, failure, physics or grid.
     Sweep(Sweep),
-    /// Make an experiment of the paper again: train what it needs, measure, write tables and figures.
+    /// Reproduce an experiment of the paper: train what it needs, measure, write tables and figures.
     Reproduce(Reproduce),
 }
 
@@ -61,10 +61,12 @@ pub struct Tasks {
 pub struct Train {
     /// Task, see `cinoc tasks`.
     pub task: String,
-    /// How it is trained: cinoc (the operator policy, through the physics), or a baseline: dpc, ppo, td3, mappo, matd3.
+    /// Training method: cinoc (the operator policy, through the physics), or a baseline: dpc, ppo, td3,
+    /// mappo, matd3.
     #[arg(long, default_value = "cinoc")]
     pub method: String,
-    /// Settings to start from: default (holds for any number of agents) or paper (network, loss and training as published).
+    /// Settings to start from: default (works with any number of agents) or paper (network, loss and training
+    /// as published).
     #[arg(long, value_enum, default_value = "default", hide_possible_values = true)]
     pub preset: Preset,
     /// TOML file that overrides the task's settings.
@@ -85,7 +87,7 @@ pub struct Train {
     /// Run directory [default: runs/TASK-SEED, of a baseline runs/TASK-METHOD-SEED].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Go on with an interrupted run: same command, plus this.
+    /// Continue an interrupted run: the same command, plus this option.
     #[arg(long)]
     pub resume: bool,
     /// Print the evaluation as one JSON object.
@@ -109,7 +111,7 @@ impl From<Preset> for cinoc_control::config::Preset {
     }
 }
 
-/// A policy and the circumstances it is used under.
+/// A policy and the settings of its use.
 #[derive(Args)]
 pub struct Subject {
     /// Run directory or policy file.
@@ -117,14 +119,14 @@ pub struct Subject {
     /// Number of agents (setting agents).
     #[arg(long, value_name = "M")]
     pub agents: Option<usize>,
-    /// Number of validation cases, `test:N` for test cases (nothing should be chosen on them), `paper` for the published ones, or a
-    /// safetensors file with z0, zt and optionally xi0.
+    /// Number of validation cases, `test:N` for test cases (do not tune anything on them), `paper` for the
+    /// published ones, or a safetensors file with z0, zt and optionally xi0.
     #[arg(long, value_name = "N|test:N|paper|FILE", default_value = "100")]
     pub cases: String,
     /// Override one setting; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
-    /// Let a share of the agents fail from a control step on, such as 0.3@100.
+    /// Let a fraction of the agents fail from a control step on, such as 0.3@100.
     #[arg(long, value_name = "SHARE@STEP")]
     pub fail: Option<String>,
     /// Threads; the result does not depend on it.
@@ -149,7 +151,7 @@ pub struct Eval {
 #[derive(Args)]
 #[command(after_help = "Examples:
   cinoc plot runs/fkpp1d-0
-  cinoc plot policies/ks1d.safetensors --agents 16 --out /tmp/ks1d-16
+  cinoc plot policies/ks1d.safetensors --agents 16 --out ks1d-16
   cinoc plot runs/heat2d-0 --animate --case 3")]
 pub struct Plot {
     #[command(flatten)]
@@ -157,7 +159,7 @@ pub struct Plot {
     /// Folder for report.md and figures [default: the run directory, or the policy's name].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Write an animation of one case instead, side by side without and with control (2D tasks).
+    /// Write an animation of one case instead, without and with control side by side (2D tasks).
     #[arg(long)]
     pub animate: bool,
     /// File format of the animation: gif plays everywhere, apng keeps every colour.
@@ -188,16 +190,16 @@ impl From<AnimationFormat> for cinoc_lab::figures::AnimationFormat {
 #[command(after_help = "Examples:
   cinoc sweep agents policies/fkpp1d.safetensors
   cinoc sweep agents runs/heat2d-0 --values 1,4,16 --cases 20
-  cinoc sweep failure policies/heat1d.safetensors --out /tmp/failure
+  cinoc sweep failure policies/heat1d.safetensors --out failure
   cinoc sweep grid policies/ks2d.safetensors --values 1,2 --cases 4 --json")]
 pub struct Sweep {
-    /// What is changed.
+    /// The setting to change.
     #[arg(value_enum)]
     pub axis: SweepAxis,
     /// Run directory or policy file.
     pub policy: PathBuf,
-    /// Where to measure: multiples of what was trained with (agents, physics, grid), shares (failure), standard deviations of the
-    /// sensors, that of the actuators being twice as much (noise).
+    /// Values to measure at: multiples of the training value (agents, physics, grid), fractions of the agents
+    /// (failure), or standard deviations of the sensor noise, with twice that for the actuators (noise).
     #[arg(long, value_delimiter = ',', value_name = "X,Y,...", allow_negative_numbers = true)]
     pub values: Option<Vec<f64>>,
     /// Held-out cases per value.
@@ -214,7 +216,7 @@ pub struct Sweep {
     pub json: bool,
 }
 
-/// What a sweep changes.
+/// The setting that a sweep changes.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum SweepAxis {
     Agents,
@@ -240,26 +242,27 @@ impl From<SweepAxis> for cinoc_lab::sweep::Axis {
 #[command(after_help = "Examples:
   cinoc reproduce                     list the experiments
   cinoc reproduce cardinality         one experiment; results/cardinality.md has its tables and figures
-  cinoc reproduce all --quick         every experiment, a little of each: to see that everything works
+  cinoc reproduce all --quick         every experiment in a very small version, as a test
   cinoc reproduce effort --seeds 3    with three training seeds where numbers are compared
-  cinoc reproduce table --methods all the operator policy beside every baseline
+  cinoc reproduce table --methods all the operator policy and every baseline
   cinoc reproduce page                docs/results.md from the files in results/
 
-An experiment that is stopped (Ctrl-C) or killed goes on where it was when the command is given again.")]
+To resume an experiment that was stopped (Ctrl-C) or killed, run the same command again.")]
 pub struct Reproduce {
-    /// Experiment, `all`, or `page` for the page of all results; none lists them.
+    /// Experiment, `all`, or `page` for the page of all results; without a name, lists the experiments.
     pub name: Option<String>,
-    /// A little of everything, in minutes; its numbers mean nothing.
+    /// A very small version of everything, in minutes; its numbers mean nothing.
     #[arg(long)]
     pub quick: bool,
-    /// Training seeds where numbers are compared [default: what the experiment asks for].
+    /// Number of training seeds where numbers are compared [default: that of the experiment].
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub seeds: Option<usize>,
-    /// With table or methods: compare these methods (cinoc, dpc, ppo, td3, mappo, matd3, separated by commas), or all.
+    /// With table or methods: compare these methods (cinoc, dpc, ppo, td3, mappo, matd3, separated by
+    /// commas), or all.
     #[arg(long, value_delimiter = ',', value_name = "METHOD,...|all")]
     pub methods: Option<Vec<String>>,
-    /// With table, methods, cardinality, cardinality-paper or failure: these tasks only; what the results
-    /// file says about the others is kept, except by methods.
+    /// With table, methods, cardinality, cardinality-paper or failure: run these tasks only. The results file
+    /// keeps its results of the other tasks, except with methods.
     #[arg(long, value_delimiter = ',', value_name = "TASK,...")]
     pub tasks: Option<Vec<String>>,
     /// Folder for results [default: results, or runs/quick/results].
@@ -268,7 +271,7 @@ pub struct Reproduce {
     /// Folder for runs and measurements [default: runs/lab, or runs/quick].
     #[arg(long, value_name = "DIR")]
     pub runs: Option<PathBuf>,
-    /// Threads; results but times do not depend on it.
+    /// Threads; the results, except times, do not depend on it.
     #[arg(long, value_parser = at_least_one)]
     pub threads: Option<usize>,
     /// Print one JSON object per experiment.
@@ -297,7 +300,7 @@ pub struct Bench {
     /// Precision.
     #[arg(long, value_enum, default_value = "f32")]
     pub dtype: Precision,
-    /// Timed updates; the median counts.
+    /// Number of timed updates; the median is reported.
     #[arg(long, default_value = "10", value_parser = at_least_one)]
     pub repeat: usize,
     /// Override one setting; may be repeated.

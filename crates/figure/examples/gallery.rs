@@ -1,5 +1,6 @@
-//! Renders figures into the folder given as argument: every kind of panel (`gallery.svg`, `gallery.png`), rows of pictures of a
-//! plane (`plane_signed`, `plane_density`), and the second of them as an animation (`plane.gif`, `plane_animated.png`).
+//! Renders figures into the folder given as argument: every kind of panel (`gallery.svg`, `gallery.png`),
+//! rows of pictures of a 2D field (`plane_signed`, `plane_density`), and the second of them as an animation
+//! (`plane.gif`, `plane_animated.png`).
 
 use std::f64::consts::{PI, TAU};
 use std::path::{Path, PathBuf};
@@ -68,7 +69,7 @@ fn travelling_front() -> Map {
     })
 }
 
-/// A diverging map of a plane, with markers.
+/// A diverging map of a 2D field, with markers.
 fn vorticity() -> Map {
     let places = grid(96, 0.0, TAU);
     let omega = |x: f64, y: f64| 3.0 * (x.sin() * y.cos() + 0.5 * (2.0 * x + y).sin());
@@ -87,7 +88,7 @@ fn vorticity() -> Map {
         .colour_bar("vorticity ω")
 }
 
-/// Values that are not numbers, and values beyond the limits.
+/// NaN values, and values beyond the limits.
 fn missing_and_clipped() -> Map {
     let (columns, rows) = (grid(24, -1.0, 1.0), grid(12, -1.0, 1.0));
     let hill = |x: f64, y: f64| if x * x + y * y < 0.1 { f64::NAN } else { 2e6 * (x + 0.4 * y) };
@@ -153,7 +154,7 @@ fn small_numbers() -> Lines {
         .reference(2e-5, "final")
 }
 
-/// Values that are not numbers leave gaps; a lone point stays visible.
+/// NaN values leave gaps; a lone point stays visible.
 fn gaps() -> Lines {
     let xs = grid(80, -2.0, 2.0);
     let broken = |x: f64| if (0.3..0.8).contains(&(x * 1.5).fract().abs()) { f64::NAN } else { x.powi(3) };
@@ -166,7 +167,7 @@ fn gaps() -> Lines {
         .series(Series::new("lone points", &[-1.0, f64::NAN, 1.0], &[4.0, 0.0, -4.0]))
 }
 
-/// A plane of [0, 1] x [0, height], cells along both axes.
+/// A map of `f` on [0, 1] x [0, height], with square cells.
 fn plane(cells: usize, height: f64, f: impl Fn(f64, f64) -> f64) -> Map {
     let (xs, ys) = plane_axes(cells, height);
     Map::new(&field(&ys, &xs, f), ys.len(), xs.len())
@@ -181,7 +182,8 @@ fn plane_axes(cells: usize, height: f64) -> (Vec<f64>, Vec<f64>) {
     (grid(cells, half, 1.0 - half), grid((cells as f64 * height) as usize, half, height - half))
 }
 
-/// Two rows that share colours and a colour bar: level lines of a target, obstacles, agents shaded by what they do.
+/// Two rows that share colours and a colour bar: contour lines of a target, obstacles, agents shaded by their
+/// action.
 fn plane_signed() -> Figure {
     let target = |x: f64, y: f64| (PI * x).sin() * (TAU * y).sin() * 1.2;
     let start = |x: f64, y: f64| (TAU * x).sin() * (PI * y).sin() + 0.3 * (3.0 * PI * x * y).sin();
@@ -213,13 +215,13 @@ fn plane_signed() -> Figure {
     figure.colour_bar(0..2, ColourBar::new("z", ColourMap::Diverging, -1.2, 1.2)).fit_height()
 }
 
-/// The middle of a blob on its way, and the place of an agent that pushes it.
+/// The centre of a moving blob, and the position of an agent that pushes it.
 fn blob(time: f64) -> ([f64; 2], [f64; 2]) {
     let centre = [0.3 + 0.35 * time, 0.3 + 0.55 * time];
     (centre, [centre[0] - 0.12 * (3.0 * time).cos(), centre[1] - 0.12])
 }
 
-/// A density at a moment from 0 to 1, with the agent's tail and the lines of the target.
+/// A density at a time from 0 to 1, with the agent's trail and the contour lines of the target.
 fn density(time: f64) -> Map {
     let bump = |[cx, cy]: [f64; 2]| {
         move |x: f64, y: f64| 0.9 * (-((x - cx).powi(2) + (y - cy).powi(2)) / 0.02).exp()

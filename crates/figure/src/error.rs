@@ -1,4 +1,4 @@
-//! What can go wrong when a figure is written.
+//! Errors of rendering and writing a figure.
 
 use std::path::PathBuf;
 

@@ -11,7 +11,7 @@ use crate::{ColourBar, FigureError, Panel};
 /// A grid of panels on a white page. The same figure always gives the same bytes.
 ///
 /// ```
-/// use figure::{ColourMap, Figure, Lines, Map, Series};
+/// use cinoc_figure::{ColourMap, Figure, Lines, Map, Series};
 ///
 /// let time = [0.0, 0.1, 0.2, 0.3];
 /// let error = [1.0, 0.1, 0.02, 0.003];
@@ -93,7 +93,8 @@ impl Figure {
         self
     }
 
-    /// Puts a panel into the cell at `row` (from the top) and `column` (from the left), in place of what was there.
+    /// Puts a panel into the cell at `row` (from the top) and `column` (from the left). It replaces any
+    /// earlier panel there.
     ///
     /// # Panics
     ///
@@ -109,7 +110,8 @@ impl Figure {
         self
     }
 
-    /// Adds a colour bar right of all panels that the maps in these rows share; their limits and colours are to be those of the bar.
+    /// Adds a colour bar right of all panels, shared by the maps in these rows. The maps must have the limits
+    /// and colours of the bar.
     ///
     /// # Panics
     ///
@@ -124,20 +126,22 @@ impl Figure {
         self
     }
 
-    /// Draws a label and a thin bar, filled to this fraction, along the foot of the page: how far an animation has come.
+    /// Draws a label and a thin progress bar, filled to this fraction, at the bottom of the page, for
+    /// animations.
     pub fn progress(mut self, fraction: f64, label: impl Into<String>) -> Self {
         let fraction = if fraction.is_nan() { 0.0 } else { fraction.clamp(0.0, 1.0) };
         self.progress = Some((fraction, label.into()));
         self
     }
 
-    /// Changes the height of the page so that maps of equal aspect fill their rows: to be called when all panels are there.
+    /// Changes the height of the page so that maps of equal aspect fill their rows. Call it after all panels
+    /// have been added.
     pub fn fit_height(mut self) -> Self {
         self.fit();
         self
     }
 
-    /// The figure as an SVG document that carries its own font.
+    /// The figure as an SVG document with an embedded font.
     pub fn to_svg(&self) -> String {
         svg::document(&self.drawing(), self.size)
     }

@@ -1,13 +1,13 @@
-//! Where the panels of a figure go: plotting rectangles aligned along rows and columns, with room for their labels.
+//! Layout of the panels: plotting rectangles aligned along rows and columns, with space for their labels.
 
 use crate::draw::geometry::{Margins, Rect, Size};
 
-/// Between the panels of neighbouring columns or rows.
+/// Gap between the panels of neighbouring columns or rows.
 const GUTTER: f64 = 12.0;
-/// No plotting rectangle gets smaller, however little room the labels leave.
+/// Smallest side of a plotting rectangle, however much space the labels take.
 const SMALLEST: f64 = 10.0;
 
-/// One direction of the grid (its columns or its rows), cut into bands.
+/// One direction of the grid (its columns or its rows), split into bands.
 struct Bands {
     /// Page coordinate at which the first band starts.
     start: f64,
@@ -15,7 +15,7 @@ struct Bands {
     length: f64,
     /// Relative lengths of the plotting rectangles.
     weights: Vec<f64>,
-    /// Room before and after each plotting rectangle.
+    /// Space before and after each plotting rectangle.
     before: Vec<f64>,
     after: Vec<f64>,
 }
@@ -31,7 +31,7 @@ impl Bands {
         self.after[i] = self.after[i].max(after);
     }
 
-    /// What is left for plotting in band `i`.
+    /// The length left for plotting in band `i`.
     fn plot_length(&self, i: usize) -> f64 {
         let gutters = GUTTER * (self.weights.len() - 1) as f64;
         let taken = self.before.iter().chain(&self.after).sum::<f64>() + gutters;
@@ -54,7 +54,7 @@ pub(crate) struct Grid<'a> {
 }
 
 impl Grid<'_> {
-    /// The share of the area that belongs to a cell, before any label takes room.
+    /// The size of a cell without labels.
     pub fn cell_size(&self, (row, column): (usize, usize)) -> Size {
         Size {
             width: self.area.width * self.widths[column] / self.widths.iter().sum::<f64>(),
@@ -62,8 +62,8 @@ impl Grid<'_> {
         }
     }
 
-    /// The plotting rectangles of the panels in `cells`, whose `margins` depend on the size they get: a smaller plot has
-    /// fewer ticks, hence other labels. The first round estimates; the sizes hardly change in the next ones.
+    /// The plotting rectangles of the panels in `cells`. Their `margins` depend on their size: a smaller plot
+    /// has fewer ticks and so other labels. The sizes are iterated; they hardly change after the first round.
     pub fn place(&self, cells: &[(usize, usize)], margins: impl Fn(usize, Size) -> Margins) -> Vec<Rect> {
         let mut sizes: Vec<Size> = cells.iter().map(|&cell| self.cell_size(cell)).collect();
         let mut places = Vec::new();

@@ -1,9 +1,9 @@
 //! Charts and maps as SVG and PNG, sequences of them as APNG and GIF.
 //!
-//! A [`Figure`] is a grid of panels: [`Lines`] draws curves, [`Map`] draws a matrix as colours. Values that are not
-//! finite leave gaps or turn grey, and panels without data stay empty, so that a failed run can still be looked at. An
-//! [`Animation`] is a sequence of figures.
-//! Files need no installed font, and the same figure always gives the same bytes.
+//! A [`Figure`] is a grid of panels: [`Lines`] draws curves, [`Map`] draws a matrix as colours. Infinite or
+//! NaN values leave gaps or are grey, and panels without data are empty, so a failed run can still be
+//! plotted. An [`Animation`] is a sequence of figures. Files need no installed font, and the same figure
+//! always gives the same bytes.
 
 mod animation;
 mod axis;

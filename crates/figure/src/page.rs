@@ -1,4 +1,5 @@
-//! A figure on its page: the title above, what panels share beside and below them, and the panels in what is left.
+//! A figure on its page: the title above, shared colour bars and legends beside and below, and the panels in
+//! the remaining space.
 
 use crate::axis::{Range, Scale};
 use crate::draw::drawing::{Anchor, Drawing};
@@ -10,20 +11,21 @@ use crate::lines::{Entry, draw_rows, rows_height};
 use crate::panel::Draw;
 use crate::{Figure, Panel};
 
-/// Free room along the border of the page.
+/// Empty border of the page.
 const BORDER: f64 = 8.0;
-/// Between the panels and a legend they share.
+/// Gap between the panels and a shared legend.
 const LEGEND_GAP: f64 = 4.0;
-/// Between the panels and a colour bar they share, beside the gap that every bar keeps.
+/// Gap between the panels and a shared colour bar, in addition to the gap of every bar.
 const BAR_GAP: f64 = 4.0;
-/// Room right of a progress bar for its label, which is wider only where it must: a bar of changing length would twitch.
+/// Width for the label right of a progress bar. It grows only if necessary: a bar of changing length would
+/// jump.
 const PROGRESS_LABEL: f64 = 62.0;
-/// Between the panels and a progress bar.
+/// Gap between the panels and a progress bar.
 const PROGRESS_GAP: f64 = 9.0;
 /// Height of a progress bar.
 const PROGRESS_HEIGHT: f64 = 2.4;
 
-/// A map longer or thinner than this does not decide how high a page is.
+/// Maps with an aspect outside this range do not determine the height of a page.
 const SANE_ASPECT: std::ops::RangeInclusive<f64> = 0.05..=20.0;
 
 impl Figure {
@@ -41,9 +43,9 @@ impl Figure {
         drawing
     }
 
-    /// The height at which panels that cannot choose their height over width fill their rows, from their widths.
+    /// Sets the height at which panels with a fixed aspect fill their rows.
     pub(crate) fn fit(&mut self) {
-        // the margins depend weakly on the height, so that a few rounds settle it
+        // the margins depend weakly on the height, so a few iterations are enough
         for _round in 0..4 {
             let places = self.places(&self.grid());
             let mut rows = vec![None; self.heights.len()];
@@ -64,7 +66,7 @@ impl Figure {
         }
     }
 
-    /// What title and shared things leave to the panels.
+    /// The area of the panels, without title and shared elements.
     fn grid(&self) -> Grid<'_> {
         let (heading, footing) = (self.heading(), self.progress_height() + self.legend_height());
         let height = self.size.height - 2.0 * BORDER - heading - footing;
@@ -130,7 +132,7 @@ impl Figure {
         if self.progress.is_some() { line_height(LABEL_TEXT) + PROGRESS_GAP } else { 0.0 }
     }
 
-    /// A label and a thin bar along the foot of the page.
+    /// A label and a thin bar at the bottom of the page.
     fn draw_progress(&self, drawing: &mut Drawing) {
         let Some((fraction, label)) = &self.progress else { return };
         let baseline = self.size.height - BORDER - 0.25 * LABEL_TEXT;

@@ -4,7 +4,7 @@ use crate::draw::drawing::Drawing;
 use crate::draw::geometry::{Margins, Rect, Size};
 use crate::{Lines, Map};
 
-/// What a cell of a figure shows.
+/// The content of a cell of a figure.
 #[derive(Clone, Debug)]
 pub enum Panel {
     /// A line chart.
@@ -25,9 +25,10 @@ impl From<Map> for Panel {
     }
 }
 
-/// What the layout asks of a panel. `cell` is the panel's share of the figure, known before anything is laid out.
+/// The interface of a panel for the layout. `cell` is the panel's share of the figure, known before the
+/// layout.
 pub(crate) trait Draw {
-    /// The room needed around a plotting rectangle of the size `plot`.
+    /// The space needed around a plotting rectangle of the size `plot`.
     fn margins(&self, cell: Size, plot: Size) -> Margins;
 
     /// Draws the panel with its plotting rectangle at `plot`.
@@ -38,7 +39,7 @@ pub(crate) trait Draw {
         plot
     }
 
-    /// Height over width, where the panel cannot choose.
+    /// Height over width, if it is fixed.
     fn aspect(&self) -> Option<f64> {
         None
     }

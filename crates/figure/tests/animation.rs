@@ -1,4 +1,4 @@
-//! Animated files, decoded: what a viewer shows is what was drawn.
+//! Decodes animated files: a viewer shows exactly what was drawn.
 
 use std::io::Cursor;
 
@@ -17,7 +17,7 @@ fn animation() -> Animation<fn(usize) -> Figure> {
     Animation::new(FRAMES, frame as fn(usize) -> Figure).scale(1.5).frame_time(5, 80)
 }
 
-/// What a single image shows.
+/// The pixels of a single frame.
 fn drawn(i: usize) -> Vec<u8> {
     let bytes = frame(i).to_png(1.5).unwrap();
     let mut reader = png::Decoder::new(Cursor::new(bytes)).read_info().unwrap();
@@ -26,7 +26,7 @@ fn drawn(i: usize) -> Vec<u8> {
     rgb
 }
 
-/// Puts a piece of `channels` bytes per pixel into a canvas of RGB; pixels without opacity leave what is there.
+/// Pastes a piece with `channels` bytes per pixel into an RGB canvas; transparent pixels change nothing.
 fn paste(canvas: &mut [u8], width: usize, piece: &[u8], channels: usize, [left, top, across]: [usize; 3]) {
     for (i, pixel) in piece.chunks_exact(channels).enumerate() {
         let at = 3 * ((top + i / across) * width + left + i % across);

@@ -1,4 +1,4 @@
-//! Whatever the numbers are, a figure can be drawn, and nothing in it is "NaN" or "inf".
+//! A figure can be drawn from any numbers, and it contains no "NaN" or "inf".
 
 use cinoc_figure::{ColourBar, ColourMap, Figure, Lines, Map, Marker, Series};
 use proptest::prelude::*;

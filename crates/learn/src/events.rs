@@ -1,7 +1,7 @@
 //! Scalars for TensorBoard.
 //!
-//! An event file is a sequence of records (TFRecord): length (u64), its masked CRC-32C, the bytes, their masked
-//! CRC-32C; all little-endian. The bytes are a protocol buffer, of which scalars need only
+//! An event file is a sequence of records (TFRecord): length (u64), its masked CRC-32C, the bytes, their
+//! masked CRC-32C; all little-endian. The bytes are a protocol buffer, of which scalars need only
 //!
 //! ```text
 //! Event   { double wall_time = 1; int64 step = 2; string file_version = 3; Summary summary = 5; }
@@ -32,10 +32,10 @@ const FIXED64: u8 = 1;
 const BYTES: u8 = 2;
 const FIXED32: u8 = 5;
 
-/// Length of the field `wall_time`, which every event of ours begins with.
+/// Length of the field `wall_time`, with which every event written here starts.
 const WALL_TIME_LEN: usize = 9;
 
-/// An event file that is being written.
+/// An open event file.
 pub struct EventWriter {
     path: PathBuf,
     file: BufWriter<File>,
@@ -44,8 +44,8 @@ pub struct EventWriter {
 impl EventWriter {
     /// Opens the event file of a run directory, or creates it.
     ///
-    /// What a run left behind after its last checkpoint is cut off: a record that is incomplete, and scalars of
-    /// `next_step` and later, which the resumed run will write again.
+    /// Data after the last checkpoint is removed: an incomplete record, and scalars of `next_step` and later,
+    /// which the resumed run will write again.
     pub fn append(directory: &Path, next_step: u64) -> Result<EventWriter, FileError> {
         let path = directory.join(FILE_NAME);
         let file = open(&path, next_step).map_err(|error| FileError::io("write", &path, error))?;
@@ -78,7 +78,7 @@ fn open(path: &Path, next_step: u64) -> io::Result<BufWriter<File>> {
     Ok(file)
 }
 
-/// Length of the records that are whole and belong to steps before `next_step`.
+/// Length of the complete records that belong to steps before `next_step`.
 fn kept_len(bytes: &[u8], next_step: u64) -> usize {
     let mut kept = 0;
     while let Some((event, len)) = first_record(&bytes[kept..])
@@ -89,7 +89,7 @@ fn kept_len(bytes: &[u8], next_step: u64) -> usize {
     kept
 }
 
-/// The first event and the length of its record, if it is whole and undamaged.
+/// The first event and the length of its record, if it is complete and undamaged.
 fn first_record(bytes: &[u8]) -> Option<(&[u8], usize)> {
     let (length, rest) = bytes.split_first_chunk::<8>()?;
     let (length_crc, rest) = rest.split_first_chunk::<4>()?;
@@ -100,7 +100,7 @@ fn first_record(bytes: &[u8]) -> Option<(&[u8], usize)> {
     whole.then_some((event, 8 + 4 + event.len() + 4))
 }
 
-/// The step of an event of ours; the one with the version has none.
+/// The step of an event written here; the event with the version has none.
 fn step_of(event: &[u8]) -> Option<u64> {
     let field = event.get(WALL_TIME_LEN..)?.strip_prefix(&[STEP])?;
     let len = field.iter().position(|byte| byte & 0x80 == 0)? + 1;
@@ -140,7 +140,7 @@ fn put_bytes(message: &mut Vec<u8>, field: u8, bytes: &[u8]) {
     message.extend(bytes);
 }
 
-/// Seven bits per byte, lowest first; the top bit says that more follow.
+/// Seven bits per byte, lowest first; the top bit is set if more bytes follow.
 fn put_varint(message: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         message.push(value as u8 | 0x80);
@@ -157,7 +157,7 @@ fn write_record(file: &mut impl Write, event: &[u8]) -> io::Result<()> {
     file.write_all(&masked_crc(event).to_le_bytes())
 }
 
-/// CRC-32C, masked as TFRecord wants it, because the CRC of data that contains CRCs is a poor one.
+/// CRC-32C, masked as TFRecord requires: a plain CRC is weak for data that contains CRCs.
 fn masked_crc(bytes: &[u8]) -> u32 {
     crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
 }
@@ -298,7 +298,7 @@ mod tests {
         write(directory.path(), 0, 0..200);
         write(directory.path(), 200, 200..300);
         assert_eq!(steps(directory.path()), (0..300).collect::<Vec<_>>());
-        // Resumed from the checkpoint at 150: what came after is written again, once.
+        // Resumed from the checkpoint at 150: later scalars are written again, once.
         write(directory.path(), 150, 150..160);
         assert_eq!(steps(directory.path()), (0..160).collect::<Vec<_>>());
         write(directory.path(), 0, 0..2);

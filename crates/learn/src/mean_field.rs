@@ -1,7 +1,8 @@
-//! The mean-field limit: what the gradient of M agents tends to as M grows.
+//! The mean-field limit: the limit of the gradient of M agents as M grows.
 //!
-//! Let each of M agents have the weight `a / M`, so that swarms of all sizes have the authority of `a` agents (`a` is `config.agents`). A
-//! swarm then enters the closed loop through its distribution `mu_t = (1/M) sum_i delta(xi_i)` alone:
+//! Let each of M agents have the weight `a / M`, so that swarms of all sizes have the authority of `a` agents
+//! (`a` is `config.agents`). A swarm then enters the closed loop only through its distribution
+//! `mu_t = (1/M) sum_i delta(xi_i)`:
 //!
 //! ```text
 //! z_{t+1}  = S(z_t, a ∫ u(z_t, xi) b(., xi) dmu_t(xi))          the field, S the solver's step
@@ -9,34 +10,39 @@
 //! J        = mean over cases and steps of terms in z_t and of ∫ (.) dmu_t
 //! ```
 //!
-//! These equations make sense for any `mu_0`. Their M -> infinity limit has the density `rho_0` from which agents start, here uniform over
-//! the span of the task's start positions; `J_M` is the same functional of the empirical distribution. Both are differentiated through
-//! the solver with respect to the parameters of the policy, `g_M = dJ_M/dtheta` and `g = dJ/dtheta`.
+//! These equations hold for any `mu_0`. In the limit M -> infinity `mu_0` is the density `rho_0` of the start
+//! positions, here uniform over the span of the task's start positions. `J_M` is the same functional of the
+//! empirical distribution. Both are differentiated through the solver with respect to the parameters of the
+//! policy, `g_M = dJ_M/dtheta` and `g = dJ/dtheta`.
 //!
-//! *The limit.* The density moves along its characteristics, which are the paths of agents. Quadrature over start positions, nodes `xi_q`
-//! and weights `w_q` with `sum_q w_q = 1`, turns it into a loop of agents of weight `a w_q`, whose nodes move with the flow. The rule is
-//! Gauss-Legendre in every cell of the reference lattice: inside a cell observations are smooth in the position, across its edges they
-//! jump (`observe.sampling = "cell"`) or bend (`"linear"`). Once agents move, jumps and bends lie inside cells too, and
-//! the rule loses its exponential convergence; the distance to the rule of half the order tells how exact the limit is.
+//! *The limit.* The density moves along its characteristics, which are the paths of agents. Quadrature over
+//! start positions, with nodes `xi_q` and weights `w_q`, `sum_q w_q = 1`, turns the limit into a closed loop
+//! of agents of weight `a w_q`; the nodes move with the flow. The rule is Gauss-Legendre in every cell of the
+//! reference lattice. Inside a cell observations are smooth functions of the position. At its edges they have
+//! jumps (`observe.sampling = "cell"`) or kinks (`"linear"`). Once agents move, jumps and kinks also lie
+//! inside cells, and the rule loses its exponential convergence. The difference to the rule of half the order
+//! shows how exact the limit is.
 //!
-//! *The rate.* `g_M - g` is the error of the rule "mean over start positions", and falls like it:
+//! *The rate.* `g_M - g` is the error of the quadrature rule "mean over start positions":
 //!
 //! | placement | error | because |
 //! |---|---|---|
 //! | [`Placement::Random`] | `M^(-1/2)` | Monte Carlo |
-//! | [`Placement::Preset`] | `M^(-1)` | both ends of the span count in full, not half as in the trapezoidal rule |
+//! | [`Placement::Preset`] | `M^(-1)` | the ends of the span count fully, not half as in the trapezoidal rule |
 //! | [`Placement::Regular`] | `M^(-2)`, in the end `M^(-1)` | midpoint rule, on a function with small jumps |
 //!
-//! The jumps are those at the edges of cells: of the window itself under `"cell"`, of its derivative in the position under `"linear"`, as
-//! far as agents move. Their part `M^(-1)` overtakes the smooth part at a number of agents that depends on the policy: of
-//! heat1d over ten steps of 0.005, fresh parameters, at about 100 under `"cell"` and 2000 under `"linear"`; of a trained policy, which
-//! reacts more strongly to what it sees, at about 16 and 256.
+//! The jumps are at the edges of cells: of the window itself under `"cell"`, and, if agents move, of its
+//! derivative with respect to the position under `"linear"`. Their contribution `M^(-1)` exceeds the smooth
+//! part above a number of agents that depends on the policy. On heat1d over ten steps of 0.005 with initial
+//! parameters this is about 100 under `"cell"` and 2000 under `"linear"`. With a trained policy, which reacts
+//! more strongly to what it sees, it is about 16 and 256.
 //!
-//! Under `"linear"` the limit of the gradients is the gradient of the limit. Under `"cell"` no derivative is taken through the cell of a
-//! window, and the limit of the gradients is off the derivative of the limit by some percent.
+//! Under `"linear"` the limit of the gradients is the gradient of the limit. Under `"cell"` no derivative is
+//! taken through the choice of the cell, and the limit of the gradients differs from the gradient of the
+//! limit by some per cent.
 //!
-//! The penalty for collisions is left out (weight 0): its limit is an integral over pairs, to which M agents converge at the rate
-//! `1/M` whatever their places, since an agent makes no pair with itself.
+//! The collision penalty is left out (weight 0). Its limit is an integral over pairs, and M agents converge
+//! to it at the rate `1/M` for any positions, because an agent makes no pair with itself.
 
 use cinoc_adjoint::{Strategy, Threads};
 use cinoc_control::agents::start_positions;
@@ -45,10 +51,10 @@ use cinoc_control::{Cases, ClosedLoop, Config, Disturbance};
 use rand::Rng;
 use std::f64::consts::PI;
 
-/// Agents and samples worked on together, at least.
+/// Smallest number of agents times samples in a chunk.
 const LANES: usize = 64;
 
-/// A 1D task under weighted agents, in double precision.
+/// A 1D task with weighted agents, in double precision.
 pub struct MeanField {
     config: Config,
     params: Vec<f64>,
@@ -56,16 +62,16 @@ pub struct MeanField {
     threads: Threads,
 }
 
-/// Where M agents start.
+/// Start positions of M agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// In the middle of M equal parts of the span.
+    /// At the centres of M equal parts of the span.
     Regular,
     /// As the task places them: equally spaced from one end of the span to the other.
     Preset,
     /// Independently uniform over the span, the same for all cases.
     Random {
-        /// Seed of a draw.
+        /// Seed of the positions.
         seed: u64,
     },
 }
@@ -89,11 +95,11 @@ impl Objective {
 }
 
 impl MeanField {
-    /// The task of `config`, whose number of agents is the authority that swarms of all sizes share, under the policy `params`, on
-    /// `cases`. Noise and failures are off, and so is the penalty for collisions.
+    /// The task of `config` with the policy `params` on `cases`. The number of agents in `config` is the
+    /// total authority of swarms of all sizes. Noise, failures and the collision penalty are off.
     ///
     /// # Panics
-    /// If the task is not one-dimensional.
+    /// If the task is not 1D.
     pub fn new(config: &Config, params: Vec<f64>, cases: Cases, threads: Threads) -> MeanField {
         assert_eq!(config.task.dims, 1, "the mean-field limit of a 1D task");
         let mut config = config.plain();
@@ -102,12 +108,13 @@ impl MeanField {
         MeanField { config, params, cases, threads }
     }
 
-    /// Of `agents` agents of equal weight.
+    /// Loss and gradient of `agents` agents of equal weight.
     pub fn finite(&self, placement: Placement, agents: usize) -> Objective {
         self.objective(&self.positions(placement, agents), &vec![1.0 / agents as f64; agents])
     }
 
-    /// Of the density, with `order` quadrature nodes in every cell of the reference lattice.
+    /// Loss and gradient of the density, with `order` quadrature nodes in every cell of the reference
+    /// lattice.
     pub fn limit(&self, order: usize) -> Objective {
         let (positions, shares) = self.quadrature(order);
         self.objective(&positions, &shares)
@@ -119,7 +126,7 @@ impl MeanField {
         ((0..draws).map(square).sum::<f64>() / draws as f64).sqrt()
     }
 
-    /// Of agents at `positions`, each with its share of the authority.
+    /// Loss and gradient of agents at `positions`, each with its share of the authority.
     fn objective(&self, positions: &[f64], shares: &[f64]) -> Objective {
         let agents = positions.len();
         let config = Config { agents, ..self.config.clone() };
@@ -133,7 +140,7 @@ impl MeanField {
         Objective { loss: found.loss, gradient: found.params }
     }
 
-    /// From where to where agents start.
+    /// Both ends of the interval of start positions.
     fn span(&self) -> (f64, f64) {
         let (low, high) = self.config.task.starts[0];
         (low * self.config.grid.length, high * self.config.grid.length)
@@ -146,7 +153,7 @@ impl MeanField {
             Placement::Regular => (0..agents).map(|i| at((i as f64 + 0.5) / agents as f64)).collect(),
             Placement::Preset => start_positions(&Config { agents, ..self.config.clone() }),
             Placement::Random { seed } => {
-                // swarms of different sizes share no random number
+                // swarms of different sizes use different random streams
                 let mut rng = stream(seed, Purpose::Checks, agents as u64);
                 (0..agents).map(|_| at(rng.random())).collect()
             }
@@ -168,7 +175,8 @@ impl MeanField {
     }
 }
 
-/// Nodes and weights on `[-1, 1]`: the zeros of the Legendre polynomial `P_n`, by Newton's method, and `2 / ((1 - x^2) P_n'(x)^2)`.
+/// Nodes and weights on `[-1, 1]`: the zeros of the Legendre polynomial `P_n`, by Newton's method, and
+/// `2 / ((1 - x^2) P_n'(x)^2)`.
 fn gauss_legendre(n: usize) -> Vec<(f64, f64)> {
     // P_n and its derivative, by (k + 1) P_{k+1} = (2k + 1) x P_k - k P_{k-1}
     let legendre = |x: f64| {

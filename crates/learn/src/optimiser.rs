@@ -1,4 +1,4 @@
-//! Adam with a bound on the global norm of the gradient.
+//! Adam with clipping of the global norm of the gradient.
 //!
 //! ```text
 //! g <- g min(1, max / |g|)
@@ -9,17 +9,18 @@
 const B1: f64 = 0.9;
 const B2: f64 = 0.999;
 const EPS: f64 = 1e-8;
-/// Gradients and means below these do nothing beside `EPS`. They are taken as 0, because their squares, or they themselves after some
-/// updates without a gradient, would be denormal numbers, with which processors are a hundred times slower.
+/// Gradients and means below these limits are negligible compared with `EPS` and are set to 0. Otherwise
+/// their squares, or the means after some updates without a gradient, would become denormal numbers, with
+/// which processors are a hundred times slower.
 const TINY_GRADIENT: f32 = 1e-16;
 const TINY_MEAN: f32 = 1e-30;
 
 /// Scales the gradient so that its Euclidean norm is at most `max`, and returns the norm it had.
 ///
-/// The norm is summed in f64 in a fixed order, so it depends on nothing but the values. A gradient whose norm is not
-/// finite is left as it is: the caller has to look at the returned norm before using it.
+/// The norm is summed in f64 in a fixed order, so it depends only on the values. A gradient whose norm is
+/// infinite or NaN is not changed: the caller must check the returned norm before using the gradient.
 pub fn clip_global_norm(grad: &mut [f32], max: f32) -> f32 {
-    // eight sums side by side, because one addition would have to wait for the one before
+    // eight independent sums, because each addition would otherwise wait for the previous one
     let mut sums = [0.0; 8];
     for part in grad.chunks(sums.len()) {
         sums.iter_mut().zip(part).for_each(|(sum, &g)| *sum += f64::from(g) * f64::from(g));
@@ -57,7 +58,7 @@ impl Adam {
         assert_eq!(params.len(), self.m.len(), "parameters and optimiser state differ in length");
         assert_eq!(grad.len(), self.m.len(), "gradient and optimiser state differ in length");
         self.step += 1;
-        // Differences from 1 cancel: formed in f64, then rounded once.
+        // Differences from 1 cancel: compute them in f64, then round once.
         let (b1, b2) = (B1 as f32, B2 as f32);
         let (a1, a2) = ((1.0 - B1) as f32, (1.0 - B2) as f32);
         let t = self.step as f64;
@@ -120,7 +121,7 @@ mod tests {
 
     #[test]
     fn three_updates_follow_the_formula() {
-        // Worked out in f64 from the formula above: p = 1, lr = 0.1, gradients 0.5, -0.25, 1.
+        // Computed in f64 from the formula above: p = 1, lr = 0.1, gradients 0.5, -0.25, 1.
         let expected = [0.900000002, 0.8733662987, 0.8075551397];
         let (mut adam, mut p) = (Adam::new(1), [1.0_f32]);
         for (gradient, wanted) in [0.5, -0.25, 1.0].into_iter().zip(expected) {

@@ -41,7 +41,7 @@ pub enum RunError {
     #[error("{0} holds a run already; continue it with --resume or choose another --out")]
     Exists(String),
     /// Another process trains there.
-    #[error("{0} is being trained in by another process; wait for it, or choose another --out")]
+    #[error("another process is training in {0}; wait for it, or choose another --out")]
     InUse(String),
     /// Nothing to go on with.
     #[error("{0} holds no run to resume; start one without --resume")]

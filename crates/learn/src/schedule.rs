@@ -9,21 +9,21 @@ pub enum Schedule {
     Exponential {
         /// Rate of the first update.
         lr: f64,
-        /// Updates until it has halved.
+        /// Updates until the rate has halved.
         half_life: f64,
     },
-    /// Linear from `start` to `peak` over the first `warmup` updates, then half a cosine that reaches `end` at the
-    /// last update.
+    /// Linear from `start` to `peak` over the first `warmup` updates, then half a cosine that reaches `end`
+    /// at the last update.
     Cosine {
-        /// Rate of the first update of a warm-up.
+        /// Rate of the first update of the warm-up.
         start: f64,
-        /// Rate of the update after the warm-up; a schedule without any decay stays there.
+        /// Rate of the first update after the warm-up; a schedule without decay stays there.
         peak: f64,
         /// Rate of the last update.
         end: f64,
         /// Updates of the warm-up.
         warmup: usize,
-        /// All updates.
+        /// Total number of updates.
         updates: usize,
     },
 }

@@ -1,15 +1,16 @@
-//! The power in a power law: `y = c x^p` as a straight line through logarithms, with how sure one can be of `p`.
+//! The exponent of a power law: fits `y = c x^p` as a straight line through the logarithms, with a confidence
+//! interval of `p`.
 
 use serde::Serialize;
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 
-/// How sure the interval is.
+/// Confidence level of the interval.
 const CONFIDENCE: f64 = 0.95;
 
-/// The fitted power and its 95 % confidence interval.
+/// The fitted exponent and its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Slope {
-    /// The power `p`.
+    /// The exponent `p`.
     pub slope: f64,
     /// Lower end of the interval.
     pub low: f64,
@@ -19,8 +20,9 @@ pub struct Slope {
     pub factor: f64,
 }
 
-/// Least-squares line through `(ln x, ln y)`. The interval is Student's: the residuals are taken for independent normal errors of one
-/// unknown variance. Two points have no residuals, and an interval without ends.
+/// Least-squares line through `(ln x, ln y)`. The interval is Student's: the residuals are treated as
+/// independent normal errors with one unknown variance. Two points have no residuals, so their interval is
+/// infinite.
 ///
 /// # Panics
 /// If there are fewer than two points, a value is not positive, or all `x` are the same.
@@ -46,7 +48,8 @@ pub fn log_log(x: &[f64], y: &[f64]) -> Slope {
     Slope { slope, low: slope - half, high: slope + half, factor }
 }
 
-/// The `t` that a Student variable of some degrees of freedom exceeds in size with probability 5 %.
+/// The `t` that the absolute value of a Student variable with `freedom` degrees of freedom exceeds with
+/// probability 5 %.
 fn student(freedom: usize) -> f64 {
     let (mut low, mut high) = (0.0, FRAC_PI_2);
     for _ in 0..60 {
@@ -60,12 +63,12 @@ fn student(freedom: usize) -> f64 {
     low.tan() * (freedom as f64).sqrt()
 }
 
-/// Probability that a Student variable lies within `± sqrt(freedom) tan(angle)`: the finite series for whole degrees of freedom
-/// (Abramowitz and Stegun 26.7.3 and 26.7.4).
+/// Probability that a Student variable lies within `± sqrt(freedom) tan(angle)`: the finite series for whole
+/// degrees of freedom (Abramowitz and Stegun 26.7.3 and 26.7.4).
 fn within(angle: f64, freedom: usize) -> f64 {
     let (sin, cos) = angle.sin_cos();
     let odd = freedom % 2;
-    // every second power of the cosine below the freedom's last but one, from 1 (odd) or 0 (even) on
+    // every second power of the cosine up to freedom - 2, starting from 1 (odd) or 0 (even)
     let (mut term, mut sum) = (if odd == 1 { cos } else { 1.0 }, 0.0);
     for k in (odd..freedom.saturating_sub(1)).step_by(2) {
         sum += term;

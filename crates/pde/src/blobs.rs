@@ -1,4 +1,4 @@
-//! Pairs of Gaussian blobs `A exp(-|p - c|^2 / (2 w^2))`: where a density starts and where it should go.
+//! Pairs of Gaussian blobs `A exp(-|p - c|^2 / (2 w^2))`: initial state and target of a density.
 //!
 //! Amplitude and width are the same for both. Centres are drawn until they are far enough apart.
 
@@ -6,7 +6,7 @@ use crate::grid::Axis;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
-/// Ranges of uniformly drawn numbers.
+/// Ranges of uniformly distributed parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BlobPairs {
     /// Amplitude `A`.
@@ -17,7 +17,7 @@ pub struct BlobPairs {
     pub start: [[f64; 2]; 2],
     /// Centre of the target.
     pub target: [[f64; 2]; 2],
-    /// Least distance of the centres.
+    /// Smallest distance between the centres.
     pub apart: f64,
 }
 

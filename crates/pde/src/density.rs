@@ -1,43 +1,45 @@
-//! A density carried by a flow and spread by diffusion on a rectangle that nothing leaves: `rho_t + q . grad rho = D lap rho`
-//! (advective) or `rho_t + div(q rho) = D lap rho` (conservative).
+//! A density transported by a flow and spread by diffusion on a closed rectangle:
+//! `rho_t + q . grad rho = D lap rho` (advective) or `rho_t + div(q rho) = D lap rho` (conservative).
 //!
-//! What drives it is the velocity `q = (q_x, q_y)`, two stacked fields. In one step
+//! The density is driven by the velocity `q = (q_x, q_y)`, two stacked fields. One step does the following:
 //!
-//! 1. a constant drift is added to `q`, and the sum becomes a displacement in cells, `dt q_x / h_x` and `dt q_y / h_y`; where it is longer
-//!    than `limit` cells it is shortened to that;
-//! 2. the density is carried: *advective*, its value is read where the flow came from (bilinear, source clamped to the
-//!    grid); *conservative*, a share of every cell moves to its neighbour, first along x, then along y. The displacement of a
-//!    face is the mean of its two cells, the share is taken from the cell the flow leaves (donor cell), and nothing passes the walls;
-//! 3. it spreads to its four neighbours by `diffusion` per step, in cell units; the missing neighbour of a border point
-//!    equals the point itself.
+//! 1. A constant drift is added to `q`. The sum gives a displacement in cells, `dt q_x / h_x` and
+//!    `dt q_y / h_y`. Displacements longer than `limit` cells are shortened to `limit`.
+//! 2. The density is transported. *Advective*: its value is read at the departure point of the flow
+//!    (bilinear, clamped to the grid). *Conservative*: a fraction of every cell moves to its neighbour, first
+//!    along x, then along y. The displacement of a face is the mean of its two cells, the fraction is taken
+//!    from the upstream cell (donor cell), and nothing passes the walls.
+//! 3. The density diffuses to its four neighbours by `diffusion` per step, in cell units. A missing neighbour
+//!    of a border point has the value of the point itself.
 //!
-//! The conservative form keeps the mass to rounding and, as a cell gives away at most `limit` of itself per axis, never
-//! makes a density negative. The advective form keeps values within their range but not the mass.
+//! The conservative form conserves mass to rounding. A cell loses at most the fraction `limit` per axis, so a
+//! density never becomes negative. The advective form keeps values within their range but does not conserve
+//! mass.
 //!
-//! Differentiated in the density and the velocity.
+//! Differentiable with respect to the density and the velocity.
 
 use crate::dynamics::Dynamics;
 use crate::grid::{Axis, Boundary, Grid};
 use crate::operators::{Faces, five_point, on_plane};
 use cinoc_adjoint::{Sparse, Var};
 
-/// How a flow carries a density.
+/// How a flow transports a density.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// Values travel.
+    /// Transports values: `rho_t + q . grad rho`.
     Advective,
-    /// Mass travels.
+    /// Transports mass: `rho_t + div(q rho)`.
     Conservative,
 }
 
-/// What acts on a density besides the velocity that drives it.
+/// Effects on a density other than the driving velocity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Medium {
     /// Velocity added everywhere.
     pub drift: [f64; 2],
     /// Longest displacement in one step, in cells; at most 1.
     pub limit: f64,
-    /// Share that goes to each neighbour in one step.
+    /// Fraction that moves to each neighbour in one step.
     pub diffusion: f64,
 }
 
@@ -47,7 +49,7 @@ pub struct Density {
     y: Axis,
     dt: f64,
     medium: Medium,
-    /// Advective transport has none.
+    /// Empty for advective transport.
     remaps: Vec<Remap>,
     spread: Sparse,
 }
@@ -56,7 +58,7 @@ impl Density {
     /// Time step `dt`.
     ///
     /// # Panics
-    /// If an axis lets something pass its ends, or the limit is not between 0 and 1.
+    /// If an axis does not have zero flux at its ends, or the limit is not between 0 and 1.
     pub fn new(x: Axis, y: Axis, dt: f64, transport: Transport, medium: Medium) -> Density {
         for axis in [x, y] {
             assert_eq!(axis.boundary, Boundary::ZeroFlux, "nothing leaves the rectangle");
@@ -102,7 +104,7 @@ impl Dynamics for Density {
         self.dt
     }
 
-    /// In a flow below the limit; the diffusion is a share per step and no function of `dt`.
+    /// Holds for a flow below the limit. The diffusion is a fraction per step and does not depend on `dt`.
     fn order(&self) -> u32 {
         1
     }
@@ -123,7 +125,8 @@ impl Dynamics for Density {
         let displacement =
             wanted.reshape(2, points).limit_length(self.medium.limit).reshape(2 * self.x.n, self.y.n);
         let carried = self.carried(z, displacement);
-        // added to the density, not folded into one matrix: rounded weights need not sum to 1, and mass would leak
+        // added to the density, not merged into one matrix: rounded weights may not sum to 1, and mass would
+        // leak
         carried + on_plane(carried, &self.spread)
     }
 }

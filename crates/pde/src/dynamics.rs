@@ -1,15 +1,15 @@
-//! What a PDE has to say to be simulated and controlled: its grid and one time step.
+//! The interface of a PDE for simulation and control: its grid and one time step.
 //!
 //! A step is split in two, because forcing enters every scheme here linearly:
-//! `z_{t+1} = step(z_t, response(f))`. With actuators that do not move, the response to each of them is then worked
-//! out once per rollout instead of once per step.
+//! `z_{t+1} = step(z_t, response(f))`. With static actuators, the response to each of them is then computed
+//! once per rollout instead of once per step.
 
 use crate::grid::Grid;
 use cinoc_adjoint::Var;
 
 /// A PDE `z_t = F(z, f)` with a time-stepping scheme. Written forward only: the engine differentiates it.
 pub trait Dynamics: Send + Sync {
-    /// Where the field lives.
+    /// The grid of the field.
     fn grid(&self) -> Grid;
 
     /// Length of a time step.
@@ -28,8 +28,8 @@ pub trait Dynamics: Send + Sync {
         1
     }
 
-    /// What the fields that drive the equation add to one step, linear in `f`: by default an explicit step of them.
-    /// On a line the columns of `f` are independent fields.
+    /// The contribution of the driving fields to one step, linear in `f`; by default `dt f`. In 1D the
+    /// columns of `f` are independent fields.
     fn response<'t>(&self, f: Var<'t>) -> Var<'t> {
         self.dt() * f
     }
@@ -37,8 +37,9 @@ pub trait Dynamics: Send + Sync {
     /// The state after one time step, from the state `z` and the [`Dynamics::response`] to what drives it.
     fn step<'t>(&self, z: Var<'t>, response: Var<'t>) -> Var<'t>;
 
-    /// The field after `substeps` time steps under the same response. A scheme that works on another form of the field,
-    /// such as its Fourier coefficients, writes its own, to change form once and not in every step.
+    /// The field after `substeps` time steps with the same response. A scheme that works on another
+    /// representation of the field, such as its Fourier coefficients, overrides this method to transform once
+    /// and not in every step.
     fn interval<'t>(&self, z: Var<'t>, response: Var<'t>, substeps: usize) -> Var<'t> {
         (0..substeps).fold(z, |z, _| self.step(z, response))
     }

@@ -1,10 +1,12 @@
-//! Exponential time differencing of fourth order (Cox and Matthews, J. Comput. Phys. 176, 2002, eqs. 26 to 29) for
+//! Exponential time differencing of fourth order (Cox and Matthews, J. Comput. Phys. 176, 2002, eqs. 26
+//! to 29) for
 //!
 //! ```text
 //! z^_t = l z^ + w N(z^) + f^
 //! ```
 //!
-//! with a diagonal real `l`, a weight `w` per mode and a constant forcing. The linear part is integrated exactly; with `h = dt`,
+//! with a diagonal real `l`, a weight `w` per mode and a constant forcing. The linear part is integrated
+//! exactly. With `h = dt`:
 //!
 //! ```text
 //! a  = e^{lh/2} z + Q N_z           N_x = w N(x) + f
@@ -13,16 +15,16 @@
 //! z' = e^{lh} z + F1 N_z + 2 F2 (N_a + N_b) + F3 N_c
 //! ```
 //!
-//! The coefficients have removable singularities at `l h = 0`, where differences of nearly equal numbers would lose all
-//! digits: each is taken as the mean of the function over a circle of radius 1 around `l h` (Kassam and Trefethen, SIAM J.
-//! Sci. Comput. 26, 2005).
+//! The coefficients have removable singularities at `l h = 0`, where differences of nearly equal numbers
+//! would lose all digits. Each coefficient is therefore computed as the mean of the function over a circle of
+//! radius 1 around `l h` (Kassam and Trefethen, SIAM J. Sci. Comput. 26, 2005).
 //!
-//! A spectrum here is any value whose rows are modes, real and imaginary parts in rows of their own.
+//! A spectrum here is any value whose rows are modes, with real and imaginary parts in separate rows.
 
 use cinoc_adjoint::Var;
 use std::f64::consts::PI;
 
-/// Coefficients of the scheme, a number per row each.
+/// Coefficients of the scheme, one number per row.
 pub struct Etdrk4 {
     full: Vec<f64>,
     half: Vec<f64>,
@@ -30,11 +32,11 @@ pub struct Etdrk4 {
     stage: [Vec<f64>; 3],
     /// `F1 w`, `2 F2 w`, `F3 w`.
     last: [Vec<f64>; 3],
-    /// What the forcing gives to a stage, `Q`, and to a step, `F1 + 4 F2 + F3`.
+    /// Factors of the forcing in a stage, `Q`, and in a step, `F1 + 4 F2 + F3`.
     forcing: [Vec<f64>; 2],
 }
 
-/// What a forcing adds to the stages of a step and to its end.
+/// The contributions of a forcing to the stages of a step and to its result.
 #[derive(Clone, Copy)]
 pub struct Forced<'t> {
     stage: Var<'t>,
@@ -86,7 +88,8 @@ impl Etdrk4 {
         Var::combination(&[(&self.full, z), (f1, n_z), (f2, n_a), (f2, n_b), (f3, n_c), (&[1.0], f.end)])
     }
 
-    /// What `steps` steps do to a mode without a nonlinear term: the factors of its value and of its forcing, per row.
+    /// The effect of `steps` steps on a mode without a nonlinear term: the factors of its value and of its
+    /// forcing, per row.
     pub fn linear(&self, steps: usize) -> [Vec<f64>; 2] {
         let rows = self.full.iter().zip(&self.forcing[1]);
         let after =
@@ -98,7 +101,7 @@ impl Etdrk4 {
 
 /// `Q, F1, F2, F3` divided by `dt`, at `x = l dt`.
 fn coefficients(x: f64) -> [f64; 4] {
-    // values at conjugate points are conjugate: half the circle will do
+    // values at conjugate points are conjugate: half the circle is enough
     const POINTS: usize = 32;
     let mut mean = [0.0; 4];
     for j in 0..POINTS {

@@ -3,12 +3,13 @@
 use crate::dynamics::Dynamics;
 use cinoc_adjoint::{Program, Real, Run, Threads, Trace, Tracer};
 
-/// Samples worked on together, where they have to fill the vectors; a plane fills them by itself. The same for any number of
-/// samples: a chaotic field blown up from another rounding is another field, and the first cases must not depend on how
-/// many follow.
+/// Samples per chunk in 1D, where they must fill the SIMD vectors; a 2D field fills them by itself. The chunk
+/// size must not depend on the number of samples: in a chaotic field another rounding grows into another
+/// field, and the first cases must not depend on how many follow.
 const CHUNK: usize = 8;
 
-/// Most time steps traced as one interval: a scheme that works in Fourier space then goes there and back once.
+/// Largest number of time steps traced as one interval: a scheme in Fourier space transforms once per
+/// interval.
 const INTERVAL: usize = 20;
 
 /// The states after `steps` time steps, in double precision.
@@ -63,7 +64,7 @@ pub fn evolve_in<T: Real>(
     program.forward(&run, threads).states.swap_remove(0)
 }
 
-/// Some time steps, with a fixed forcing or without any.
+/// A trace of `steps` time steps, with a fixed forcing or without forcing.
 fn free_steps(dynamics: &dyn Dynamics, forced: bool, steps: usize) -> Trace {
     let (tracer, (rows, cols)) = (Tracer::new(), dynamics.grid().shape());
     let z = tracer.state("z", dynamics.fields() * rows, cols);

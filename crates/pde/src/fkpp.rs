@@ -1,10 +1,11 @@
 //! Fisher-KPP equation `z_t = nu z_xx + rho z (1 - z) + f` on `[0, L]`, z = 0 at both ends, `0 <= z <= 1`.
 //!
 //! Explicit Euler for reaction and forcing, then backward Euler for diffusion:
-//! `(I - dt nu D2) z_{t+1} = z_t + dt (rho z_t (1 - z_t) + f)` on the interior, `z_{t+1} = 0` at the ends; the result is
-//! clipped to `[0, 1]`, where it is a density.
+//! `(I - dt nu D2) z_{t+1} = z_t + dt (rho z_t (1 - z_t) + f)` on the interior, `z_{t+1} = 0` at the ends;
+//! the result is clipped to `[0, 1]`.
 //!
-//! Differentiated in `z` and `f`; no gradient passes a clipped point. `nu`, `rho`, `dt` and the grid are held fixed.
+//! Differentiable with respect to `z` and `f`; clipped points pass no gradient. `nu`, `rho`, `dt` and the
+//! grid are constants.
 
 use crate::dynamics::Dynamics;
 use crate::grid::{Axis, Grid};

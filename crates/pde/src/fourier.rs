@@ -1,33 +1,35 @@
 //! Fields on a periodic rectangle as sums of products of sines and cosines.
 //!
-//! `z(x, y) = sum over a, b of c_ab phi_a(x) phi_b(y)`, where `phi_a` is one of `1, cos(k x), sin(k x), ..., cos(N x / 2)` (x measured
-//! in turns), scaled so that the values on the n grid points of its axis are orthonormal. A *spectrum* is the column of the
-//! n_x n_y numbers `c_ab`: as many as grid points, no mode twice, and the transform is its own transpose's inverse. What
-//! multiplies a spectrum by an even real symbol, a function of `k_x^2` and `k_y^2`, is a table with a number per row;
-//! derivatives are taken while a spectrum is evaluated or a field projected.
+//! `z(x, y) = sum over a, b of c_ab phi_a(x) phi_b(y)`, where `phi_a` is one of
+//! `1, cos(k x), sin(k x), ..., cos(N x / 2)` (x measured in turns), scaled so that the values on the n grid
+//! points of its axis are orthonormal. A *spectrum* is the column of the n_x n_y numbers `c_ab`. It has as
+//! many numbers as the grid has points, and no mode occurs twice; the transform is orthogonal. An even real
+//! symbol, a function of `k_x^2` and `k_y^2`, is a table with one number per row, which multiplies the
+//! spectrum. Derivatives are taken while a spectrum is evaluated or a field is projected.
 //!
 //! # Products without aliasing
-//! Modes with wave numbers up to a cutoff K on both axes are the *resolved* ones: they come first. A product of two fields
-//! of such modes has wave numbers up to 2 K; on m > 3 K points per axis none of them can be mistaken for a
-//! resolved one. So products are formed on the first multiple of four of points above 3 K (on 64 points K = 21 needs 64, and
-//! K = 31 needs 96), and as only their resolved modes are of interest, it does not matter where these points lie: they are in
-//! the folded order of [`cinoc_adjoint::Axis::folded`], half a cell from the ends.
+//! Modes with wave numbers up to a cutoff K on both axes are called *resolved* and come first. A product of
+//! two fields of such modes has wave numbers up to 2 K. On m > 3 K points per axis none of them is aliased to
+//! a resolved mode. Products are therefore formed on m points, where m is the first multiple of four above 3
+//! K (on 64 points K = 21 needs 64, and K = 31 needs 96). Only the resolved modes of a product are used, so
+//! the positions of these points are free: they are in the folded order of [`cinoc_adjoint::Axis::folded`],
+//! half a cell from the ends.
 
 use cinoc_adjoint::{Axis, Sparse, Var};
 use std::f64::consts::TAU;
 
-/// One function of an axis.
+/// One basis function of an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Mode {
     /// Periods in the domain.
     wave: usize,
     sine: bool,
-    /// What makes it orthonormal on the grid.
+    /// The factor that makes it orthonormal on the grid.
     amplitude: f64,
 }
 
 impl Mode {
-    /// Its value (or slope, per turn) at `s` turns.
+    /// Its value (or its slope, per turn) at `s` turns.
     fn value(self, s: f64, slope: bool) -> f64 {
         let k = TAU * self.wave as f64;
         let (sin, cos) = (k * s).sin_cos();
@@ -69,7 +71,7 @@ pub struct Fourier {
     grid: [Axis; 2],
     /// From resolved modes to values and slopes on the points where products are formed.
     products: [[Axis; 2]; 2],
-    /// Points of those.
+    /// Number of these points per axis.
     fine: [usize; 2],
     /// Row of every mode `a * n_y + b`.
     rows: Vec<usize>,
@@ -117,16 +119,16 @@ impl Fourier {
         Fourier { n, lengths, modes, resolved, grid, products, fine, rows }
     }
 
-    /// Grid points, and modes.
+    /// Number of grid points, and of modes.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
-    /// Never: a grid has points.
+    /// Always false: a grid has points.
     pub fn is_empty(&self) -> bool {
         false
     }
 
-    /// Resolved modes: the first rows of a spectrum.
+    /// Number of resolved modes: the first rows of a spectrum.
     pub fn resolved(&self) -> usize {
         self.resolved[0] * self.resolved[1]
     }
@@ -169,8 +171,9 @@ impl Fourier {
         spectrum.linear(&selection(&self.rows)).separable(x, y)
     }
 
-    /// The field `z` after a run in Fourier space: `resolved` carries on the resolved modes, `others` those that take part in no
-    /// product. Both get a part of the spectrum of `z` and that of the spectrum `forcing`.
+    /// The field `z` after a run in Fourier space: `resolved` advances the resolved modes, `others` the modes
+    /// that take part in no product. Both get their part of the spectrum of `z` and of the spectrum
+    /// `forcing`.
     pub fn advance<'t>(
         &self,
         z: Var<'t>,
@@ -206,7 +209,8 @@ impl Fourier {
         field
     }
 
-    /// The derivative of the given order (0 or 1 per axis) of resolved modes, on the points where products are formed.
+    /// The derivative of the given order (0 or 1 per axis) of resolved modes, on the points where products
+    /// are formed.
     pub fn evaluate<'t>(&self, resolved: Var<'t>, order: [usize; 2]) -> Var<'t> {
         resolved.separable(&self.products[0][order[0]], &self.products[1][order[1]])
     }
@@ -217,8 +221,8 @@ impl Fourier {
         product.separable_transposed(&self.products[0][order[0]], &self.products[1][order[1]])
     }
 
-    /// What [`Fourier::project`] leaves to the tables of the caller: points of the grid for points of a product, and the
-    /// sign of an integration by parts.
+    /// The factor that [`Fourier::project`] leaves to the tables of the caller: the ratio of grid points to
+    /// product points, and the sign of an integration by parts.
     pub fn projection_factor(&self, order: [usize; 2]) -> f64 {
         let points = self.len() as f64 / (self.fine[0] * self.fine[1]) as f64;
         if (order[0] + order[1]) % 2 == 1 { -points } else { points }

@@ -1,9 +1,10 @@
 //! Equally spaced points on an interval `[0, L]` or on a rectangle `[0, Lx] x [0, Ly]`.
 //!
-//! Where the domain has ends both end points are grid points, `x_j = j L / (n - 1)`. On a periodic axis the two ends are
-//! one point, `x_j = j L / n`. A field on a rectangle is `[nx][ny]`, a field on an interval `[n][1]`.
+//! If the domain has ends, both end points are grid points, `x_j = j L / (n - 1)`. On a periodic axis the two
+//! ends are one point, `x_j = j L / n`. A field on a rectangle is `[nx][ny]`, a field on an interval
+//! `[n][1]`.
 
-/// How an axis ends.
+/// Boundary condition of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Boundary {
     /// The field is 0 at both ends.
@@ -21,7 +22,7 @@ pub struct Axis {
     pub n: usize,
     /// Length of the interval.
     pub length: f64,
-    /// How it ends.
+    /// Boundary condition.
     pub boundary: Boundary,
 }
 
@@ -34,7 +35,7 @@ impl Axis {
         }
     }
 
-    /// Distance of neighbouring points, `h`.
+    /// Distance between neighbouring points, `h`.
     pub fn spacing(&self) -> f64 {
         self.length / self.cells() as f64
     }
@@ -50,7 +51,7 @@ impl Axis {
     }
 }
 
-/// Where a field lives: on one axis or on two.
+/// The grid of a field: one axis or two.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Grid {
     /// The first axis, along the rows of a field.

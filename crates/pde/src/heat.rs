@@ -3,7 +3,8 @@
 //! Crank-Nicolson in time, second-order differences in space:
 //! `(I - dt nu/2 D2) z_{t+1} = (I + dt nu/2 D2) z_t + dt f` on the interior, `z_{t+1} = 0` at the ends.
 //!
-//! Everything is linear, so the derivative with respect to `z` and `f` is exact; `nu`, `dt` and the grid are held fixed.
+//! Everything is linear, so the derivative with respect to `z` and `f` is exact. `nu`, `dt` and the grid are
+//! constants.
 
 use crate::dynamics::Dynamics;
 use crate::grid::{Axis, Grid};

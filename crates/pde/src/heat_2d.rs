@@ -1,18 +1,19 @@
 //! Heat equation `z_t = nu (z_xx + z_yy) + f` on a rectangle, z = 0 on its boundary.
 //!
-//! Alternating directions (Peaceman-Rachford), second order in time and space. With `Dx`, `Dy` the second differences
-//! along the axes and `c = nu dt/2`:
+//! Alternating directions (Peaceman-Rachford), second order in time and space. With `Dx`, `Dy` the second
+//! differences along the axes and `c = nu dt/2`:
 //!
 //! ```text
 //! (I - c Dx) z*      = (I + c Dy) z_t + dt/2 f
 //! (I - c Dy) z_{t+1} = (I + c Dx) z*  + dt/2 f
 //! ```
 //!
-//! on the interior, 0 on the boundary. The first line gives `(I + c Dx) z* = 2 z* - (I - c Dx) z* = 2 z* - (I + c Dy) z_t - dt/2 f`,
-//! so the second needs no differences along x: `(I - c Dy) z_{t+1} = 2 z* - (I + c Dy) z_t`.
+//! on the interior, 0 on the boundary. The first line gives `(I + c Dx) z* = 2 z* - (I - c Dx) z* = 2 z* -
+//! (I + c Dy) z_t - dt/2 f`, so the second needs no differences along x:
+//! `(I - c Dy) z_{t+1} = 2 z* - (I + c Dy) z_t`.
 //!
-//! Boundary values are neither read nor kept. Everything is linear, so the derivative with respect to `z` and `f` is exact; `nu`, `dt`
-//! and the grid are held fixed.
+//! Boundary values are neither read nor kept. Everything is linear, so the derivative with respect to `z` and
+//! `f` is exact. `nu`, `dt` and the grid are constants.
 
 use crate::dynamics::Dynamics;
 use crate::grid::{Axis, Boundary, Grid};
@@ -35,7 +36,7 @@ impl Heat2d {
     /// Diffusivity `nu`, time step `dt`.
     ///
     /// # Panics
-    /// If an axis does not hold its ends.
+    /// If an axis is not Dirichlet.
     pub fn new(x: Axis, y: Axis, nu: f64, dt: f64) -> Heat2d {
         for axis in [x, y] {
             assert_eq!(axis.boundary, Boundary::Dirichlet, "the boundary is held at 0");

@@ -1,14 +1,15 @@
 //! Kuramoto-Sivashinsky equation `z_t + z z_x + z_xx + z_xxxx = f`, periodic on `[0, L)`.
 //!
 //! Fourier in space. Crank-Nicolson for the linear terms, explicit Euler for advection and forcing:
-//! `z^' = [(1 + dt l/2) z^ + dt (-(i k/2) F(z^2) + F(f))] / (1 - dt l/2)` with `l = k^2 - k^4`.
-//! The product `z^2` is not de-aliased. On an even number of points the derivative of the highest (Nyquist) mode is 0: it
-//! is a cosine whose sine the grid cannot see.
+//! `z^' = [(1 + dt l/2) z^ + dt (-(i k/2) F(z^2) + F(f))] / (1 - dt l/2)` with `l = k^2 - k^4`. The product
+//! `z^2` is not de-aliased. On an even number of points the derivative of the highest (Nyquist) mode is 0: it
+//! is a cosine, and the corresponding sine is 0 on the grid.
 //!
-//! The response to a forcing is `F^-1 [dt F(f) / (1 - dt l/2)]`, a field that is simply added.
-//! Differentiated in `z` and `f`; `dt`, `L` and the grid are held fixed.
+//! The response to a forcing is `F^-1 [dt F(f) / (1 - dt l/2)]`, a field that is added. Differentiable with
+//! respect to `z` and `f`; `dt`, `L` and the grid are constants.
 //!
-//! [`KuramotoSivashinskyEtdrk4`] is the same equation in space with a scheme of fourth order in time, for reference runs.
+//! [`KuramotoSivashinskyEtdrk4`] has the same discretisation in space and a fourth-order scheme in time, for
+//! reference runs.
 
 use crate::dynamics::Dynamics;
 use crate::etdrk4::Etdrk4;
@@ -20,7 +21,7 @@ use std::f64::consts::TAU;
 pub struct KuramotoSivashinsky {
     x: Axis,
     dt: f64,
-    /// What one step does to `F(z)`, `F(z^2)` and `F(f)`, per mode.
+    /// Factors of `F(z)`, `F(z^2)` and `F(f)` in one step, per mode.
     linear: Vec<[f64; 2]>,
     advection: Vec<[f64; 2]>,
     forcing: Vec<[f64; 2]>,
@@ -70,8 +71,8 @@ impl Dynamics for KuramotoSivashinsky {
     }
 }
 
-/// The Kuramoto-Sivashinsky equation with exponential time differencing of fourth order. The response to a forcing is its
-/// spectrum.
+/// The Kuramoto-Sivashinsky equation with exponential time differencing of fourth order. The response to a
+/// forcing is its spectrum.
 pub struct KuramotoSivashinskyEtdrk4 {
     x: Axis,
     dt: f64,
@@ -84,7 +85,7 @@ impl KuramotoSivashinskyEtdrk4 {
     /// Domain of `length` with `n` points, time step `dt`.
     pub fn new(n: usize, length: f64, dt: f64) -> KuramotoSivashinskyEtdrk4 {
         let wave = |m: usize| TAU / length * m as f64;
-        // real and imaginary part of a mode are rows of their own
+        // real and imaginary part of a mode are separate rows
         let symbol: Vec<f64> = (0..=n / 2).flat_map(|m| [growth_rate(wave(m)); 2]).collect();
         KuramotoSivashinskyEtdrk4 {
             x: Axis { n, length, boundary: Boundary::Periodic },

@@ -1,11 +1,12 @@
 //! Kuramoto-Sivashinsky equation in two dimensions, `z_t = -lap z - lap^2 z - |grad z|^2 / 2 + f`, periodic.
 //!
-//! Fourier in space, [`Etdrk4`] in time with the linear symbol `q^2 - q^4`, `q^2 = k_x^2 + k_y^2`. Modes with wave numbers up to N/3
-//! on both axes are resolved: the gradient is taken of them and its square projected on them, without aliasing. The others
-//! keep their linear and their forced part, which is known for any number of steps at once. The mean of the nonlinear
-//! term, which only shifts the field, is left out; that of the forcing is kept.
+//! Fourier in space, [`Etdrk4`] in time with the linear symbol `q^2 - q^4`, `q^2 = k_x^2 + k_y^2`. Modes with
+//! wave numbers up to N/3 on both axes are resolved: their gradient is computed, and its square is projected
+//! on them without aliasing. The other modes have only their linear and their forced part, which is known in
+//! closed form for any number of steps. The mean of the nonlinear term only shifts the field and is left out;
+//! the mean of the forcing is kept.
 //!
-//! A response is the spectrum of a forcing. Differentiated in `z` and `f`.
+//! A response is the spectrum of a forcing. Differentiable with respect to `z` and `f`.
 
 use crate::dynamics::Dynamics;
 use crate::etdrk4::Etdrk4;
@@ -22,7 +23,7 @@ pub struct KuramotoSivashinsky2d {
     grid: Grid,
     dt: f64,
     fourier: Fourier,
-    /// For the resolved modes, and for the others.
+    /// The scheme of the resolved modes; `others` is that of the other modes.
     scheme: Etdrk4,
     others: Etdrk4,
 }
@@ -89,7 +90,7 @@ impl Dynamics for KuramotoSivashinsky2d {
         self.interval(z, response, 1)
     }
 
-    /// The field after `substeps` steps with one forcing, in Fourier space all the way.
+    /// The field after `substeps` steps with one forcing, without leaving Fourier space.
     fn interval<'t>(&self, z: Var<'t>, response: Var<'t>, substeps: usize) -> Var<'t> {
         let resolved = |z: Var<'t>, f: Var<'t>| {
             let forced = self.scheme.forced(f);

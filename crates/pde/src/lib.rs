@@ -1,19 +1,19 @@
 //! Grids, random fields and solvers of partial differential equations, written forward-only on the engine.
 //!
-//! A PDE is a type that implements [`Dynamics`]: one time step, written with the engine's symbolic values. Nothing
-//! here is differentiated by hand, and nothing here knows of agents.
+//! A PDE is a type that implements [`Dynamics`]: one time step, written with the engine's symbolic values.
+//! Nothing here is differentiated by hand, and nothing here depends on agents.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
-//! | [`grid`] | points in space and how the domain ends |
+//! | [`grid`] | points in space and boundary conditions |
 //! | [`operators`] | finite differences as sparse matrices and tridiagonal systems |
-//! | [`dynamics`] | what a PDE has to say to be simulated and controlled |
-//! | [`heat`], [`fkpp`], [`kuramoto_sivashinsky`] | one equation and its scheme each |
+//! | [`dynamics`] | the interface of a PDE for simulation and control |
+//! | [`heat`], [`fkpp`], [`kuramoto_sivashinsky`] | one equation and its scheme per file |
 //! | [`heat_2d`], [`density`] | the same on a rectangle |
 //! | [`kuramoto_sivashinsky_2d`], [`vorticity`] | the same on periodic rectangles |
 //! | [`fourier`] | spectra on periodic rectangles, products without aliasing |
 //! | [`etdrk4`], [`runge_kutta`] | time-stepping schemes of fourth order |
-//! | [`mod@evolve`] | running a PDE without any control |
+//! | [`mod@evolve`] | runs a PDE without control |
 //! | [`random_field`], [`random_field_2d`], [`blobs`] | initial states and targets |
 
 pub mod blobs;

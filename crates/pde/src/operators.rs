@@ -1,22 +1,22 @@
 //! Second-order finite differences along an [`Axis`], as constant matrices for the engine.
 //!
-//! `D2 z_j = (z_{j-1} - 2 z_j + z_{j+1}) / h^2`. What it is at the ends:
+//! `D2 z_j = (z_{j-1} - 2 z_j + z_{j+1}) / h^2`. At the ends:
 //!
 //! | ends | rows of the end points |
 //! |---|---|
-//! | Dirichlet | none: the end values are held, and the matrices of a diffusion step answer 0 there |
-//! | periodic | as any other, neighbours wrapped |
-//! | zero flux | the missing neighbour equals the end value: columns of `D2` sum to 0, nothing is lost or gained |
+//! | Dirichlet | none: the end values are fixed, and the matrices of a diffusion step give 0 there |
+//! | periodic | as any other, with wrapped neighbours |
+//! | zero flux | the missing neighbour equals the end value: columns of `D2` sum to 0, the total is conserved |
 
 use crate::grid::{Axis, Boundary};
 use cinoc_adjoint::{Sparse, Tridiagonal, Var};
 
-/// The second derivative `D2`; with held ends its first and last row are 0.
+/// The second derivative `D2`; with Dirichlet ends its first and last row are 0.
 pub fn laplacian(axis: &Axis) -> Sparse {
     Sparse::from_rows(axis.n, (0..axis.n).map(|j| laplacian_row(axis, j, 1.0)).collect())
 }
 
-/// `I + weight D2`, 0 at held ends: the explicit part of a diffusion step.
+/// `I + weight D2`, 0 at Dirichlet ends: the explicit part of a diffusion step.
 pub fn explicit_diffusion(axis: &Axis, weight: f64) -> Sparse {
     let row = |j: usize| {
         let mut row = laplacian_row(axis, j, weight);
@@ -28,8 +28,8 @@ pub fn explicit_diffusion(axis: &Axis, weight: f64) -> Sparse {
     Sparse::from_rows(axis.n, (0..axis.n).map(row).collect())
 }
 
-/// `I - weight D2`, the identity at held ends: the implicit part of a diffusion step. With held ends it is to be solved
-/// for a right-hand side that is 0 there.
+/// `I - weight D2`, the identity at Dirichlet ends: the implicit part of a diffusion step. With Dirichlet
+/// ends the right-hand side must be 0 there.
 ///
 /// # Panics
 /// If the axis is periodic: the system is then not tridiagonal.
@@ -48,7 +48,7 @@ pub fn implicit_diffusion(axis: &Axis, weight: f64) -> Tridiagonal {
     Tridiagonal::new(band(-r, outside), band(1.0 + 2.0 * r, own), band(-r, outside))
 }
 
-/// 1, but 0 at held ends.
+/// 1 at every point, but 0 at Dirichlet ends.
 pub fn interior(axis: &Axis) -> Vec<f64> {
     let mut inside = vec![1.0; axis.n];
     if axis.boundary == Boundary::Dirichlet {
@@ -69,8 +69,8 @@ fn laplacian_row(axis: &Axis, j: usize, weight: f64) -> Vec<(usize, f64)> {
     }
 }
 
-/// `I + weight D2` along the second axis of a rectangle, for a field `[nx][ny]` as one column. It answers 0 where either axis is
-/// held and reads no held value.
+/// `I + weight D2` along the second axis of a rectangle, for a field `[nx][ny]` as one column. The result is
+/// 0 where either axis has a Dirichlet end, and no value there is read.
 pub fn explicit_diffusion_along_y(x: &Axis, y: &Axis, weight: f64) -> Sparse {
     let (inside_x, inside_y) = (interior(x), interior(y));
     let row = |i: usize, j: usize| {
@@ -84,7 +84,8 @@ pub fn explicit_diffusion_along_y(x: &Axis, y: &Axis, weight: f64) -> Sparse {
     Sparse::from_rows(x.n * y.n, (0..x.n * y.n).map(|k| row(k / y.n, k % y.n)).collect())
 }
 
-/// Cell faces between points that are neighbours along one axis of a rectangle, for a field `[nx][ny]` as one column.
+/// Cell faces between neighbouring points along one axis of a rectangle, for a field `[nx][ny]` as one
+/// column.
 pub struct Faces {
     points: usize,
     /// The points before and after every face.
@@ -119,15 +120,15 @@ impl Faces {
         Sparse::from_rows(self.points, self.sides.iter().map(|side| vec![(side[1], 1.0)]).collect())
     }
 
-    /// What every point gains from a flux through the faces, counted positive from before to after. What one point gains
-    /// another loses, and nothing passes the walls.
+    /// The gain of every point from a flux through the faces, which is positive from before to after. One
+    /// point gains what another loses, and nothing passes the walls.
     pub fn gain(&self) -> Sparse {
         self.across(-1.0, 1.0).transpose()
     }
 }
 
-/// `weight` times the sum of the differences to the neighbours of every point of a rectangle, for a field `[nx][ny]` as one
-/// column: the five-point Laplacian in cell units, with nothing passing the walls.
+/// `weight` times the sum of the differences to the neighbours of every point of a rectangle, for a field
+/// `[nx][ny]` as one column: the five-point Laplacian in cell units, with zero flux at the walls.
 pub fn five_point(nx: usize, ny: usize, weight: f64) -> Sparse {
     let mut rows: Vec<Vec<(usize, f64)>> = (0..nx * ny).map(|k| vec![(k, 0.0)]).collect();
     for faces in [Faces::along_x(nx, ny), Faces::along_y(nx, ny)] {
@@ -141,7 +142,8 @@ pub fn five_point(nx: usize, ny: usize, weight: f64) -> Sparse {
     Sparse::from_rows(nx * ny, rows)
 }
 
-/// A constant matrix applied to a field `[rows][cols]` as one column; the result keeps its shape where the matrix is square.
+/// A constant matrix applied to a field `[rows][cols]` as one column; the result keeps its shape where the
+/// matrix is square.
 pub fn on_plane<'t>(field: Var<'t>, matrix: &Sparse) -> Var<'t> {
     let (rows, cols) = (field.rows(), field.cols());
     let result = field.reshape(rows * cols, 1).linear(matrix);

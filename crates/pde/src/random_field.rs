@@ -1,9 +1,10 @@
 //! Smooth random fields: initial states and targets.
 //!
-//! A field is Gaussian with covariance `std^2 exp(-(x - y)^2 / (2 l^2))` (RBF). It is drawn as `g = K^(1/2) w` from a vector
-//! `w` of independent standard normals. The root is the symmetric one, `V sqrt(Lambda) V^T`: unlike `V sqrt(Lambda)` it does not
-//! depend on the signs an eigenvalue solver happens to choose, so that two fields of different smoothness made from
-//! the same `w` are alike in the same way on every machine.
+//! A field is Gaussian with covariance `std^2 exp(-(x - y)^2 / (2 l^2))` (RBF). It is drawn as
+//! `g = K^(1/2) w` from a vector `w` of independent standard normals. The root is the symmetric one,
+//! `V sqrt(Lambda) V^T`. Unlike `V sqrt(Lambda)`, it does not depend on the signs that an eigenvalue solver
+//! chooses. Two fields of different smoothness from the same `w` therefore have the same similarity on every
+//! machine.
 
 use faer::{Mat, Side};
 use rand::Rng;
@@ -40,13 +41,13 @@ impl RandomField {
         }
     }
 
-    /// The field made of `normals`, one number per point.
+    /// The field made from `normals`, one number per point.
     pub fn from_normals(&self, normals: &[f64]) -> Vec<f64> {
         let product = |row: &[f64]| row.iter().zip(normals).map(|(a, b)| a * b).sum();
         self.root.chunks_exact(normals.len()).map(product).collect()
     }
 
-    /// The field made of `normals`, minus the line through its end values: exactly 0 at both ends.
+    /// The field made from `normals`, minus the straight line through its end values: exactly 0 at both ends.
     pub fn bridged(&self, normals: &[f64]) -> Vec<f64> {
         let mut g = self.from_normals(normals);
         let (n, x) = (g.len(), &self.points);
@@ -59,7 +60,8 @@ impl RandomField {
         g
     }
 
-    /// A density: `exp(bridged field) sin^2(pi s)` with `s` from 0 to 1 along the domain, divided by its largest value.
+    /// A density: `exp(bridged field) sin^2(pi s)` with `s` from 0 to 1 along the domain, divided by its
+    /// largest value.
     pub fn density(&self, normals: &[f64]) -> Vec<f64> {
         let mut z = self.bridged(normals);
         let (n, x) = (z.len(), &self.points);

@@ -1,10 +1,12 @@
 //! Smooth random fields on a rectangle that are 0 on its boundary.
 //!
-//! A field is Gaussian with covariance `std^2 exp(-|p - q|^2 / (2 l^2))`, which is a product over the axes: with the roots `Rx`, `Ry` of
-//! the one-dimensional covariances ([`RandomField`]) and a matrix `W` of independent standard normals, `G = Rx W Ry^T`.
+//! A field is Gaussian with covariance `std^2 exp(-|p - q|^2 / (2 l^2))`, which is a product over the axes:
+//! with the roots `Rx`, `Ry` of the one-dimensional covariances ([`RandomField`]) and a matrix `W` of
+//! independent standard normals, `G = Rx W Ry^T`.
 //!
-//! Its boundary values are taken out by transfinite (Coons) interpolation. With `P` the line through the end values along an
-//! axis, that is `G - Px G - Py G + Px Py G = (I - Px)(I - Py) G`: bridging along one axis, then along the other.
+//! Its boundary values are removed by transfinite (Coons) interpolation. With `P` the straight line through
+//! the end values along an axis, the result is `G - Px G - Py G + Px Py G = (I - Px)(I - Py) G`: bridging
+//! along one axis, then along the other.
 
 use crate::grid::{Axis, Grid};
 use crate::random_field::RandomField;
@@ -17,7 +19,8 @@ pub struct RandomField2d {
 }
 
 impl RandomField2d {
-    /// Standard deviation `std` at every point before the boundary is taken out, correlation length `length_scale`.
+    /// Standard deviation `std` at every point before the boundary values are removed, correlation length
+    /// `length_scale`.
     ///
     /// # Panics
     /// If a number is not finite.
@@ -29,12 +32,12 @@ impl RandomField2d {
         }
     }
 
-    /// The field `[nx][ny]` made of `normals`, one number per point.
+    /// The field `[nx][ny]` made from `normals`, one number per point.
     pub fn from_normals(&self, normals: &[f64]) -> Vec<f64> {
         self.along_both(normals, RandomField::from_normals)
     }
 
-    /// The field made of `normals`, minus the Coons interpolation of its boundary: exactly 0 there.
+    /// The field made from `normals`, minus the Coons interpolation of its boundary: exactly 0 there.
     pub fn bridged(&self, normals: &[f64]) -> Vec<f64> {
         self.along_both(normals, RandomField::bridged)
     }

@@ -17,7 +17,7 @@ pub fn rk4<'t>(z: Var<'t>, dt: f64, rate: impl Fn(Var<'t>) -> Var<'t>) -> Var<'t
     Var::combination(&[(&[1.0], z), (&sixth, k1), (&third, k2), (&third, k3), (&sixth, k4)])
 }
 
-/// What `steps` steps do to `z_t = l z + f`: the factors of `z` and of `f`.
+/// The effect of `steps` steps on `z_t = l z + f`: the factors of `z` and of `f`.
 pub fn rk4_linear(l: f64, dt: f64, steps: usize) -> [f64; 2] {
     let x = l * dt;
     let growth = 1.0 + x * (1.0 + x / 2.0 * (1.0 + x / 3.0 * (1.0 + x / 4.0)));

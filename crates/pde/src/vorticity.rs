@@ -1,12 +1,13 @@
-//! Vorticity of an incompressible flow in the plane, `w_t + q . grad w = nu lap w + f`, periodic, with the velocity
+//! Vorticity of an incompressible 2D flow, `w_t + q . grad w = nu lap w + f`, periodic, with the velocity
 //! `q = (psi_y, -psi_x)` of the stream function `lap psi = -w`.
 //!
-//! Fourier in space, the classical Runge-Kutta scheme in time, viscosity included. As the velocity has no divergence,
-//! `q . grad w = d_x d_y (q_y^2 - q_x^2) + (d_xx - d_yy)(q_x q_y)`, which takes two fields to the points where products are
-//! formed and two back. All modes but the highest of an even number of points (N/2) are resolved; products are
-//! formed without aliasing (on 3/2 as many points). Modes with N/2 periods keep viscosity and forcing. The mean of w is kept.
+//! Fourier in space, the classical Runge-Kutta scheme in time, also for the viscosity. Since the velocity has
+//! no divergence, `q . grad w = d_x d_y (q_y^2 - q_x^2) + (d_xx - d_yy)(q_x q_y)`, which needs two transforms
+//! to the points where products are formed and two back. All modes are resolved except the highest of an even
+//! number of points (N/2). Products are formed without aliasing (on 3/2 as many points). Modes with N/2
+//! periods have viscosity and forcing only. The mean of w is kept.
 //!
-//! A response is the spectrum of a forcing. Differentiated in `w` and `f`.
+//! A response is the spectrum of a forcing. Differentiable with respect to `w` and `f`.
 
 use crate::dynamics::Dynamics;
 use crate::fourier::Fourier;
@@ -26,7 +27,7 @@ pub struct Vorticity {
     others: Vec<f64>,
     /// `psi` from `w`, for resolved modes.
     stream: Vec<f64>,
-    /// Of the two products, what makes `-q . grad w`, for resolved modes.
+    /// Factors that turn the two products into `-q . grad w`, for resolved modes.
     advection: (f64, Vec<f64>),
 }
 
@@ -61,8 +62,8 @@ impl Vorticity {
         Var::combination(&[(&[*mixed], squares), (anisotropic, product), (&self.decay, w), (&[1.0], f)])
     }
 
-    /// An initial state of mean 0: independent normal Fourier modes times `exp(-k^2 / (2 peak^2))`, scaled to the kinetic
-    /// energy `mean |q|^2 / 2 = energy`.
+    /// An initial state of mean 0: independent normal Fourier modes times `exp(-k^2 / (2 peak^2))`, scaled to
+    /// the kinetic energy `mean |q|^2 / 2 = energy`.
     pub fn random_state(&self, peak: f64, energy: f64, rng: &mut ChaCha8Rng) -> Vec<f64> {
         let envelope =
             self.fourier.table(|k2| if k2 == 0.0 { 0.0 } else { (-k2 / (2.0 * peak * peak)).exp() });
@@ -100,7 +101,7 @@ impl Dynamics for Vorticity {
         self.interval(w, response, 1)
     }
 
-    /// The vorticity after `substeps` steps with one forcing, in Fourier space all the way.
+    /// The vorticity after `substeps` steps with one forcing, without leaving Fourier space.
     fn interval<'t>(&self, w: Var<'t>, response: Var<'t>, substeps: usize) -> Var<'t> {
         let resolved =
             |w: Var<'t>, f: Var<'t>| (0..substeps).fold(w, |w, _| rk4(w, self.dt, |w| self.rate(w, f)));

@@ -38,11 +38,11 @@ fn list(json: bool) -> Result<(), Failure> {
         rows.push(vec![known.name.to_string(), known.title.to_string(), state.to_string()]);
     }
     table(&rows);
-    println!("\ncinoc reproduce NAME makes one again, cinoc reproduce all makes all.");
+    println!("\ncinoc reproduce NAME runs one experiment, cinoc reproduce all runs all.");
     Ok(())
 }
 
-/// In words, what the results of an experiment are worth to this code.
+/// Description of the state of an experiment's results.
 fn state(experiment: &Experiment, folder: &Path) -> Result<&'static str, Failure> {
     let path = folder.join(format!("{}.json", experiment.name));
     if !path.exists() {

@@ -12,7 +12,8 @@ use cinoc_learn::pool::{cache_folder, cached};
 use cinoc_learn::run::POLICY;
 use std::path::{Path, PathBuf};
 
-/// Seed of validation and test cases: the same for every policy, so that policies are compared on the same cases.
+/// Seed of validation and test cases: the same for every policy, so that policies are compared on the same
+/// cases.
 const CASES_SEED: u64 = 0;
 
 /// A policy with its circumstances resolved.
@@ -74,14 +75,18 @@ fn circumstances(subject: &Subject, trained: &Config) -> Result<Config, Failure>
     };
     if trained.centralised() && (config.agents, config.shape()) != (trained.agents, trained.shape()) {
         return Err(Failure::Request(format!(
-            "a centralised policy ({}) is for the agents and the grid it was trained with ({} agents); only policies shared by all agents run with others",
+            "a centralised policy ({}) runs only with the agents and the grid of its training ({} agents); \
+             policies shared by all agents also run with others",
             trained.method_name(),
             trained.agents
         )));
     }
     if network(&config) != network(trained) {
         return Err(Failure::Request(
-            "the network of a trained policy is fixed: policy.*, observe.points, observe.patch, observe.view, observe.gradient, observe.target and observe.crowd* cannot be set; train another one".into(),
+            "the network of a trained policy is fixed: policy.*, observe.points, observe.patch, \
+             observe.view, observe.gradient, observe.target and observe.crowd* cannot be set; train another \
+             policy"
+                .into(),
         ));
     }
     Ok(config)

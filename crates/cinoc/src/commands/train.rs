@@ -24,7 +24,7 @@ pub fn run(request: &Train, tasks: &Tasks) -> Result<(), Failure> {
     let run = open(&folder, &config, request.resume)?;
     match train(run, &config, threads)? {
         Ended::Stopped(done) => Err(Failure::Interrupted(format!(
-            "after {done} of {} updates; go on with the same command and --resume",
+            "after {done} of {} updates; continue with the same command and --resume",
             config.train.updates
         ))),
         Ended::Finished(path) => report(&path, tasks, &folder, threads, request.json),

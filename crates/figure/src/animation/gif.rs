@@ -1,4 +1,4 @@
-//! GIF. All frames share one palette: no colour flickers, and pixels that stay the same are transparent.
+//! GIF. All frames share one palette, so no colour flickers. Unchanged pixels are transparent.
 
 use std::collections::HashMap;
 
@@ -8,9 +8,9 @@ use super::Animation;
 use super::palette::Palette;
 use crate::{Figure, FigureError};
 
-/// The palette is found from this many frames, evenly spread.
+/// The palette is computed from this many frames, evenly spread.
 const SAMPLED: usize = 16;
-/// The last entry says that a pixel stays as it is.
+/// The last palette entry marks an unchanged pixel.
 const UNCHANGED: u8 = 255;
 
 impl<F: Fn(usize) -> Figure> Animation<F> {
@@ -72,7 +72,7 @@ impl<F: Fn(usize) -> Figure> Animation<F> {
     }
 }
 
-/// Entries of a palette, each colour looked up once.
+/// Nearest palette entries, with a cache: each colour is looked up once.
 struct Nearest<'a> {
     palette: &'a Palette,
     known: HashMap<[u8; 3], u8>,

@@ -12,14 +12,14 @@ use crate::{Figure, FigureError};
 /// The file formats of an animation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnimationFormat {
-    /// Animated PNG: every colour as drawn. Programs that do not know it show the first frame.
+    /// Animated PNG: exact colours. Programs that do not support it show the first frame.
     Apng,
-    /// GIF: 256 colours, shown everywhere.
+    /// GIF: 256 colours, supported everywhere.
     Gif,
 }
 
 impl AnimationFormat {
-    /// How the names of such files end. An animated PNG is a PNG.
+    /// The file extension. An animated PNG is a PNG.
     pub fn extension(self) -> &'static str {
         match self {
             AnimationFormat::Apng => "png",
@@ -28,16 +28,16 @@ impl AnimationFormat {
     }
 }
 
-/// A sequence of figures of the same size, repeated for ever. Frames are drawn when they are needed, so that a long animation
-/// takes no more memory than a short one.
+/// A sequence of figures of the same size, in an endless loop. Frames are drawn when needed, so a long
+/// animation takes no more memory than a short one.
 ///
 /// ```
-/// use figure::{Animation, AnimationFormat, Figure, Lines};
+/// use cinoc_figure::{Animation, AnimationFormat, Figure, Lines};
 ///
 /// let frame = |i: usize| Figure::new(1, 1).size(60.0, 40.0).progress(i as f64 / 4.0, format!("{i}"));
 /// let bytes = Animation::new(5, frame).to_bytes(AnimationFormat::Gif)?;
 /// assert!(bytes.starts_with(b"GIF89a"));
-/// # Ok::<(), figure::FigureError>(())
+/// # Ok::<(), cinoc_figure::FigureError>(())
 /// ```
 pub struct Animation<F> {
     frames: usize,
@@ -48,7 +48,8 @@ pub struct Animation<F> {
 }
 
 impl<F: Fn(usize) -> Figure> Animation<F> {
-    /// `frames` figures, of which `draw` makes the one with a given number; one pixel per point, 15 frames a second.
+    /// An animation of `frames` figures; `draw(i)` makes frame `i`. One pixel per point, 15 frames per
+    /// second.
     pub fn new(frames: usize, draw: F) -> Self {
         Animation { frames, draw, scale: 1.0, frame_time: 7, hold: 7 }
     }
@@ -58,7 +59,8 @@ impl<F: Fn(usize) -> Figure> Animation<F> {
         Animation { scale, ..self }
     }
 
-    /// How long a frame is shown, and how long the last one, in hundredths of a second. Browsers slow down what is faster than 2.
+    /// How long each frame and the last frame are shown, in hundredths of a second. Browsers slow down
+    /// animations with frame times below 2.
     pub fn frame_time(self, each: u16, last: u16) -> Self {
         Animation { frame_time: each, hold: last, ..self }
     }
@@ -80,7 +82,7 @@ impl<F: Fn(usize) -> Figure> Animation<F> {
         if frame + 1 == self.frames { self.hold } else { self.frame_time }
     }
 
-    /// The frames after the first, each with its number, the one before it and what has changed between them.
+    /// Visits the frames after the first: each with its number, the previous frame and the area that changed.
     fn for_each_change(
         &self,
         first: Pixels,
@@ -109,7 +111,8 @@ struct Area {
 }
 
 impl Area {
-    /// The smallest that holds all differences; one pixel if there are none, because no format has empty frames.
+    /// The smallest area that contains all differences; one pixel if there are none, because no format has
+    /// empty frames.
     fn changed(before: &Pixels, now: &Pixels) -> Area {
         let width = now.width as usize;
         let differs = |(a, b): (&[u8; 3], &[u8; 3])| a != b;

@@ -1,5 +1,6 @@
-//! A few colours that stand for many, by median cut (P. Heckbert, "Color image quantization for frame buffer display", 1982): the
-//! box of colours with the largest spread is cut at its median until there are enough boxes; each becomes the mean of its colours.
+//! Reduces many colours to a few, by median cut (P. Heckbert, "Color image quantization for frame buffer
+//! display", 1982): the box of colours with the largest spread is cut at its median until there are enough
+//! boxes; each becomes the mean of its colours.
 
 /// At most 256 colours.
 pub(super) struct Palette {
@@ -10,7 +11,8 @@ pub(super) struct Palette {
 type Counted = ([u8; 3], u64);
 
 impl Palette {
-    /// At most `size` colours for these pixels. The most frequent colour, which is the paper, stays exactly as it is.
+    /// At most `size` colours for these pixels. The most frequent colour, which is the paper, stays exactly
+    /// as it is.
     pub fn of(mut counts: Vec<Counted>, size: usize) -> Palette {
         counts.sort_unstable(); // the order of the pixels must not matter
         let Some(paper) = counts.iter().copied().max_by_key(|&(_, count)| count) else {
@@ -45,16 +47,16 @@ impl Palette {
     }
 }
 
-/// A box: colours that become one.
+/// A box of colours that become one palette entry.
 struct Cell {
     colours: Vec<Counted>,
     /// The channel in which they differ most.
     channel: usize,
-    /// How much: the sum of squares around their mean.
+    /// The sum of squares around their mean in this channel.
     spread: f64,
 }
 
-/// A frequent colour counts by its root, so that large plain areas do not take all entries.
+/// The square root of the count, so that large plain areas do not take all entries.
 fn weight(&(_, count): &Counted) -> f64 {
     (count as f64).sqrt()
 }
@@ -67,14 +69,14 @@ impl Cell {
             let mean = colours.iter().map(|counted| weight(counted) * value(counted)).sum::<f64>() / total;
             colours.iter().map(|counted| weight(counted) * (value(counted) - mean).powi(2)).sum::<f64>()
         };
-        // one colour has none, whatever rounding says
+        // a single colour has spread 0, even if rounding gives another number
         let spreads = [0, 1, 2].map(|channel| if colours.len() > 1 { spread(channel) } else { 0.0 });
         let channel =
             (0..3).fold(0, |most, channel| if spreads[channel] > spreads[most] { channel } else { most });
         Cell { colours, channel, spread: spreads[channel] }
     }
 
-    /// Two boxes with half of the weight each, as nearly as whole colours allow. The box has at least two.
+    /// Two boxes with about half of the weight each; colours are not split. The box has at least two colours.
     fn cut(mut self) -> [Cell; 2] {
         let channel = self.channel;
         self.colours.sort_unstable_by_key(|&(colour, _)| (colour[channel], colour));

@@ -1,4 +1,4 @@
-//! Axes on the page: the room they need, their ticks, labels and names.
+//! Axes on the page: the space they need, their ticks, labels and names.
 
 use super::Axis;
 use crate::draw::drawing::{Anchor, Drawing, Stroke};
@@ -14,7 +14,7 @@ const MIDDLE_TO_BASELINE: f64 = 0.36;
 
 const AXIS: Stroke = Stroke::straight(INK, AXIS_WIDTH);
 
-/// Room beside a vertical axis, left of a plot or right of a colour bar.
+/// Width of a vertical axis, left of a plot or right of a colour bar.
 pub(crate) fn vertical_axis_width(axis: &Axis, name: &str) -> f64 {
     let widest = axis.ticks.major.iter().map(|(_, label)| text_width(label, TICK_TEXT)).fold(0.0, f64::max);
     let name = if name.is_empty() { 0.0 } else { GAP + line_height(LABEL_TEXT) };
@@ -22,7 +22,7 @@ pub(crate) fn vertical_axis_width(axis: &Axis, name: &str) -> f64 {
     ticks + name
 }
 
-/// Room below a horizontal axis.
+/// Height of a horizontal axis.
 pub(super) fn horizontal_axis_height(axis: &Axis, name: &str) -> f64 {
     let name =
         if name.is_empty() && axis.ticks.factor.is_none() { 0.0 } else { line_height(LABEL_TEXT) + 1.0 };
@@ -45,7 +45,7 @@ pub(crate) fn draw_factor(drawing: &mut Drawing, axis: &Axis, end: Point) {
     }
 }
 
-/// The common factor of a vertical axis needs a line of its own above the plot.
+/// Height of the line above the plot that the common factor of a vertical axis needs.
 pub(crate) fn factor_height(axis: &Axis) -> f64 {
     if axis.ticks.factor.is_some() { line_height(TICK_TEXT) } else { 0.0 }
 }
@@ -55,7 +55,7 @@ pub(super) fn draw_left(drawing: &mut Drawing, axis: &Axis, plot: Rect, name: &s
     draw_vertical(drawing, axis, plot, plot.x, -1.0);
     draw_factor(drawing, axis, (plot.x, plot.y));
     if !name.is_empty() {
-        // The name stands at the outer end of the room the axis asked for.
+        // The name stands at the outer end of the space of the axis.
         let x = plot.x - vertical_axis_width(axis, name) + 0.8 * LABEL_TEXT;
         drawing.upward_text(name, (x, plot.centre().1), fitting_size(name, LABEL_TEXT, plot.height));
     }

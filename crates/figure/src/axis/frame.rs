@@ -7,7 +7,7 @@ use crate::draw::geometry::{Margins, Rect};
 use crate::draw::polyline::{Point, thin};
 use crate::draw::style::{GAP, GRID, GRID_WIDTH, TICK_TEXT, TITLE_TEXT, line_height};
 
-/// The texts around a panel; empty ones take no room.
+/// The texts around a panel; empty ones take no space.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Labels {
     pub title: String,
@@ -15,7 +15,7 @@ pub(crate) struct Labels {
     pub y: String,
 }
 
-/// A rectangle on the page onto which two axes are laid.
+/// A rectangle on the page with two axes.
 pub(crate) struct Frame {
     pub plot: Rect,
     pub x: Axis,
@@ -23,29 +23,29 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// The page position of a data point, if it has one.
+    /// The page position of a data point, if it can be drawn.
     pub fn point(&self, x: f64, y: f64) -> Option<Point> {
         Some((self.across(x)?, self.height(y)?))
     }
 
-    /// The page position of a value on the x axis, if it has one.
+    /// The page position of a value on the x axis, if it can be drawn.
     pub fn across(&self, x: f64) -> Option<f64> {
         Some(self.plot.x + self.x.fraction(x)? * self.plot.width)
     }
 
-    /// The page height of a value on the y axis, if it has one.
+    /// The page height of a value on the y axis, if it can be drawn.
     pub fn height(&self, y: f64) -> Option<f64> {
         Some(self.plot.bottom() - self.y.fraction(y)? * self.plot.height)
     }
 
-    /// A curve on the page, in as many pieces as undrawable values break it into.
+    /// A curve on the page, split into pieces at values that cannot be drawn.
     pub fn curve(&self, xs: &[f64], ys: &[f64]) -> Vec<Vec<Point>> {
         let points: Vec<Option<Point>> = xs.iter().zip(ys).map(|(&x, &y)| self.point(x, y)).collect();
         let runs = points.split(Option::is_none).filter(|run| !run.is_empty());
         runs.map(|run| thin(&run.iter().copied().flatten().collect::<Vec<_>>())).collect()
     }
 
-    /// The room that axes and title need around the plot.
+    /// The space that axes and title need around the plot.
     pub fn margins(&self, labels: &Labels) -> Margins {
         let title_height = if labels.title.is_empty() { 0.0 } else { line_height(TITLE_TEXT) };
         Margins {
@@ -56,8 +56,8 @@ impl Frame {
         }
     }
 
-    /// From the top of the plot up to the foot of the title: room for half a tick label, and for the common factor of
-    /// the y axis where the title does not leave it enough room at its side.
+    /// From the top of the plot to the bottom of the title: space for half a tick label, and for the common
+    /// factor of the y axis if the title does not leave enough space beside it.
     fn title_offset(&self, title: &str) -> f64 {
         let beside = (self.plot.width - text_width(title, self.title_size(title))) / 2.0;
         let factor = self.y.ticks.factor.as_deref().unwrap_or_default();

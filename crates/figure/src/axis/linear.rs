@@ -3,8 +3,8 @@
 use super::number::{decimal, power_of_ten};
 use super::{Range, Ticks};
 
-/// A step of `mantissa` times ten to the `exponent`. Keeping both as integers makes every tick the number nearest to
-/// its decimal label (0.3, not 0.30000000000000004).
+/// A step of `mantissa` times ten to the `exponent`. Keeping both as integers makes every tick the number
+/// nearest to its decimal label (0.3, not 0.30000000000000004).
 #[derive(Clone, Copy)]
 struct Step {
     mantissa: i32,
@@ -19,7 +19,7 @@ impl Step {
 
     /// The whole multiples of this step inside `range`, ends included.
     fn multiples(self, range: Range) -> std::ops::RangeInclusive<i64> {
-        // A limit such as 0.3 may be a rounding error away from the tick it was meant to be.
+        // A limit such as 0.3 may differ from the intended tick by a rounding error.
         let tolerance = 1e-6;
         let step = self.multiple(1);
         (range.low / step - tolerance).ceil() as i64..=(range.high / step + tolerance).floor() as i64
@@ -58,7 +58,7 @@ fn labelled(step: Step, range: Range) -> Ticks {
     }
 }
 
-/// The power of ten taken out of labels whose `largest` is awkward to write in full.
+/// The power of ten to factor out of the labels if the `largest` is too long to write in full.
 fn common_exponent(largest: f64) -> i32 {
     if largest == 0.0 || (1e-3..1e5).contains(&largest) { 0 } else { largest.log10().floor() as i32 }
 }
@@ -105,7 +105,7 @@ mod tests {
             prop_assert!(values[0] >= range.low - 1e-5 * span && values[values.len() - 1] <= range.high + 1e-5 * span);
             let step = values[1] - values[0];
             prop_assert!(values.windows(2).all(|v| (v[1] - v[0] - step).abs() < 1e-6 * step));
-            // One more tick at either end would lie outside: no part of the axis is left bare.
+            // One more tick at either end would lie outside: the ticks cover the whole axis.
             prop_assert!(values[0] - step < range.low && values[values.len() - 1] + step > range.high);
             let factor = if ticks.factor.is_some() {
                 10f64.powi(values.iter().fold(0.0f64, |m, v| m.max(v.abs())).log10().floor() as i32)

@@ -3,10 +3,10 @@
 use super::number::power_of_ten;
 use super::{Range, Ticks, linear};
 
-/// More decades than this leave no room for ticks in between.
+/// With more decades than this there is no space for minor ticks.
 const MOST_DECADES_WITH_MINOR: i32 = 9;
 
-/// Values up to here, from 1 on, are written out.
+/// Values from 1 up to this are written in full.
 const PLAIN_BELOW: f64 = 1e5;
 
 /// About `most` ticks inside `range`, which is positive.
@@ -18,7 +18,7 @@ pub(super) fn ticks(range: Range, most: usize) -> Ticks {
             .flat_map(move |exponent| mantissas.iter().map(move |&mantissa| (mantissa, exponent)))
             .filter(move |&(mantissa, exponent)| inside(value(mantissa, exponent)))
     };
-    // counts read better as such than as powers
+    // counts are easier to read in full than as powers
     let plain = range.low > 0.1 && range.high < PLAIN_BELOW && range.high > 10.0;
     let labelled = |(mantissa, exponent)| {
         let value = value(mantissa, exponent);

@@ -1,4 +1,4 @@
-//! Axes: the range of the data, where ticks go, and how both are drawn.
+//! Axes: range of the data, position of ticks, and drawing of both.
 
 mod drawing;
 mod frame;
@@ -57,7 +57,7 @@ impl Axis {
         Axis::new(scale, range, most)
     }
 
-    /// A horizontal axis of this width, with as many ticks as its labels leave room for.
+    /// A horizontal axis of this width, with as many ticks as there is space for labels.
     pub fn horizontal(scale: Scale, range: Range, width: f64) -> Self {
         let most = (width / 36.0).clamp(2.0, 9.0) as usize;
         let with_ticks = |most| Axis::new(scale, range, most);
@@ -69,13 +69,13 @@ impl Axis {
         Axis { ticks: Ticks::default(), ..self }
     }
 
-    /// Whether the labels leave about two characters of air between each other.
+    /// Whether there is a gap of about two characters between the labels.
     fn labels_fit(&self, width: f64) -> bool {
         let widths: f64 = self.ticks.major.iter().map(|(_, label)| text_width(label, TICK_TEXT)).sum();
         widths + 1.5 * TICK_TEXT * self.ticks.major.len() as f64 <= width
     }
 
-    /// Where `value` lies, from 0 (low end) to 1 (high end); `None` when it has no place on this axis.
+    /// Position of `value`, from 0 (low end) to 1 (high end); `None` if it cannot be drawn on this axis.
     pub fn fraction(&self, value: f64) -> Option<f64> {
         if !is_drawable(value, self.scale) {
             return None;

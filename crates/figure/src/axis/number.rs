@@ -1,4 +1,4 @@
-//! Numbers as people print them: true minus signs, raised exponents.
+//! Number formatting with true minus signs and superscript exponents.
 
 /// `value` with this many decimals and a minus sign as wide as a plus.
 pub(super) fn decimal(value: f64, decimals: usize) -> String {
@@ -12,7 +12,7 @@ pub(super) fn power_of_ten(exponent: i32) -> String {
         '1' => '¹',
         '2' => '²',
         '3' => '³',
-        // 0 and 4 to 9 are consecutive in Unicode; 1 to 3 are older and stand elsewhere.
+        // The superscripts 0 and 4 to 9 are consecutive in Unicode; 1 to 3 are elsewhere.
         digit => char::from_u32(0x2070 + digit.to_digit(10).unwrap_or(0)).unwrap_or(digit),
     };
     format!("10{}", exponent.to_string().chars().map(raise).collect::<String>())

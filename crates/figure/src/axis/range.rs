@@ -2,10 +2,10 @@
 
 use super::Scale;
 
-/// Beyond this, padded ranges may overflow; below its inverse, powers of ten lose digits.
+/// Above this, padded ranges may overflow; below its inverse, powers of ten lose digits.
 const LARGEST: f64 = 1e250;
 
-/// Whether a value has a place on an axis: finite, not absurdly large, and positive on a logarithmic one.
+/// Whether a value can be drawn on an axis: finite, not too large, and positive on a logarithmic axis.
 pub(crate) fn is_drawable(value: f64, scale: Scale) -> bool {
     match scale {
         Scale::Linear => value.abs() < LARGEST,
@@ -21,7 +21,7 @@ pub(crate) struct Range {
 }
 
 impl Range {
-    /// The smallest range that holds all drawable values, if there are any.
+    /// The smallest range that contains all drawable values, if there are any.
     pub fn of(values: impl IntoIterator<Item = f64>, scale: Scale) -> Option<Self> {
         values.into_iter().filter(|&v| is_drawable(v, scale)).fold(None, |range, v| {
             let Range { low, high } = range.unwrap_or(Range { low: v, high: v });
@@ -29,13 +29,13 @@ impl Range {
         })
     }
 
-    /// The given limits, if they make an axis.
+    /// The given limits, if they are valid for an axis.
     pub fn checked(low: f64, high: f64, scale: Scale) -> Option<Self> {
         let usable = is_drawable(low, scale) && is_drawable(high, scale) && low < high;
         usable.then_some(Range { low, high })
     }
 
-    /// What an axis without data shows.
+    /// The range of an axis without data.
     pub fn empty(scale: Scale) -> Self {
         match scale {
             Scale::Linear => Range { low: 0.0, high: 1.0 },
@@ -59,7 +59,7 @@ impl Range {
         }
     }
 
-    /// This range, or a wider one where the ends are too close to tell ticks apart.
+    /// This range, or a wider one if the ends are too close to distinguish ticks.
     pub fn widened(self, scale: Scale) -> Self {
         let Range { low, high } = self;
         let largest = low.abs().max(high.abs());

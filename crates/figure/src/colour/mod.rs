@@ -15,8 +15,8 @@ pub struct Colour {
     pub blue: u8,
 }
 
-/// The colours of Okabe and Ito, told apart by colour-blind readers. Instead of their yellow, which is hardly visible on
-/// white, there is a dark brown.
+/// The colours of Okabe and Ito, which colour-blind readers can distinguish. Their yellow is hardly visible on
+/// white; a dark brown replaces it.
 const PALETTE: [Colour; 8] = [
     Colour::rgb(0x00, 0x72, 0xb2), // blue
     Colour::rgb(0xd5, 0x5e, 0x00), // vermillion
@@ -33,7 +33,7 @@ impl Colour {
     pub const BLACK: Colour = Colour::rgb(0, 0, 0);
     /// White.
     pub const WHITE: Colour = Colour::rgb(255, 255, 255);
-    /// A middle grey, for baselines and other things that should stand back.
+    /// A middle grey, for baselines and other background elements.
     pub const GREY: Colour = Colour::rgb(0x80, 0x80, 0x80);
 
     /// The colour with these sRGB components.

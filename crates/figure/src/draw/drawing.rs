@@ -1,4 +1,4 @@
-//! A drawing: shapes and texts in the order in which they cover each other.
+//! A drawing: shapes and texts; later ones cover earlier ones.
 
 use super::geometry::Rect;
 use super::image::Image;
@@ -20,9 +20,9 @@ pub(crate) struct Stroke {
     pub colour: Colour,
     pub width: f64,
     pub opacity: f64,
-    /// Lengths of a dash and of the gap after it; solid without.
+    /// Lengths of a dash and of the gap after it; `None` is solid.
     pub dash: Option<[f64; 2]>,
-    /// Round ends and corners, for curves; otherwise lines end where they end.
+    /// Round ends and corners, for curves; otherwise the ends are flat.
     pub round: bool,
 }
 
@@ -37,12 +37,12 @@ impl Stroke {
         Stroke { round: true, ..Stroke::straight(colour, width) }
     }
 
-    /// Dashed if asked for. Round ends would fill the gaps, so dashes have none.
+    /// Dashed if `dashed`. Round ends would fill the gaps, so dashes have flat ends.
     pub const fn dashed_if(self, dashed: bool) -> Self {
         if dashed { self.dashes(DASH) } else { self }
     }
 
-    /// As `dashed_if`, in dashes for small shapes.
+    /// As `dashed_if`, with short dashes for small shapes.
     pub const fn finely_dashed_if(self, dashed: bool) -> Self {
         if dashed { self.dashes(FINE_DASH) } else { self }
     }
@@ -71,13 +71,13 @@ pub(crate) struct Text {
     pub size: f64,
     pub anchor: Anchor,
     pub colour: Colour,
-    /// Turned by a quarter to read upwards.
+    /// Rotated by 90 degrees to read upwards.
     pub upward: bool,
-    /// With a white rim that keeps it readable over lines.
+    /// With a white outline that keeps it readable over lines.
     pub halo: bool,
 }
 
-/// Width of the white rim of a text.
+/// Width of the white outline of a text.
 pub(crate) const HALO_WIDTH: f64 = 2.5;
 
 /// One element of a drawing.
@@ -97,13 +97,13 @@ pub(crate) enum Item {
         stroke: Option<Stroke>,
     },
     Text(Text),
-    /// An image stretched over `rect`, every pixel a sharp cell unless it is smooth.
+    /// An image stretched over `rect`. Pixels are sharp cells unless it is smooth.
     Image {
         rect: Rect,
         image: Image,
         smooth: bool,
     },
-    /// Items of which only the part inside `rect` shows.
+    /// Items clipped to `rect`.
     Clipped {
         rect: Rect,
         items: Vec<Item>,
@@ -135,7 +135,8 @@ impl Drawing {
         self.items.push(Item::Text(Text { text, at, size, anchor, colour: INK, upward: true, halo: false }));
     }
 
-    /// Several polylines drawn in one go, so that translucent ones do not add up; those with one point are skipped.
+    /// Several polylines as one shape, so that translucent lines do not add up; lines with one point are
+    /// skipped.
     pub fn lines(&mut self, mut lines: Vec<Vec<Point>>, stroke: Stroke) {
         lines.retain(|line| line.len() > 1);
         if !lines.is_empty() {
@@ -148,17 +149,17 @@ impl Drawing {
         self.lines(vec![vec![from, to]], stroke);
     }
 
-    /// A filled outline, with a rim if asked for.
+    /// A filled polygon, with an optional outline.
     pub fn polygon(&mut self, corners: Vec<Point>, fill: Fill, stroke: Option<Stroke>) {
         self.items.push(Item::Path { lines: vec![corners], closed: true, fill: Some(fill), stroke });
     }
 
-    /// A filled circle, with a rim if asked for.
+    /// A filled circle, with an optional outline.
     pub fn circle(&mut self, centre: Point, radius: f64, colour: Colour, stroke: Option<Stroke>) {
         self.items.push(Item::Circle { centre, radius, fill: Some(Fill { colour, opacity: 1.0 }), stroke });
     }
 
-    /// A rim, filled if asked for.
+    /// The outline of a circle, optionally filled.
     pub fn ring(&mut self, centre: Point, radius: f64, fill: Option<Fill>, stroke: Stroke) {
         self.items.push(Item::Circle { centre, radius, fill, stroke: Some(stroke) });
     }
@@ -173,12 +174,12 @@ impl Drawing {
         self.items.push(Item::Path { lines: vec![corners], closed: true, fill: None, stroke: Some(stroke) });
     }
 
-    /// An image stretched over `rect`, in sharp cells or with colours that pass into each other.
+    /// An image stretched over `rect`, with sharp cells or interpolated colours.
     pub fn image(&mut self, rect: Rect, image: Image, smooth: bool) {
         self.items.push(Item::Image { rect, image, smooth });
     }
 
-    /// Draws with everything outside `rect` cut off.
+    /// Draws with clipping to `rect`.
     pub fn clipped(&mut self, rect: Rect, draw: impl FnOnce(&mut Drawing)) {
         let mut inside = Drawing::default();
         draw(&mut inside);

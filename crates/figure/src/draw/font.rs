@@ -1,5 +1,5 @@
-//! The embedded font: one subset of DejaVu Sans (see `assets/README.md`), used for measuring, for PNG files, and inside
-//! SVG files, so that a figure looks the same on a machine without any installed font.
+//! The embedded font: one subset of DejaVu Sans (see `assets/README.md`), used for measuring, for PNG files,
+//! and inside SVG files, so that a figure looks the same on a machine without any installed font.
 
 use std::sync::LazyLock;
 
@@ -13,29 +13,30 @@ use super::style::SMALLEST_TEXT;
 const TRUE_TYPE: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.ttf");
 const WOFF2: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.woff2");
 
-/// Verdana has nearly the same widths: the best stand-in where a viewer ignores the embedded font.
+/// Verdana has nearly the same widths: the best fallback if a viewer ignores the embedded font.
 pub(crate) const FAMILY: &str = "DejaVu Sans, Verdana, sans-serif";
 
 static FACE: LazyLock<Face<'static>> =
     LazyLock::new(|| Face::parse(TRUE_TYPE, 0).expect("the embedded font is valid"));
 
-/// The glyph of a character; the first one, an empty box, stands for all that the subset does not have.
+/// The glyph of a character; the first glyph, an empty box, replaces characters that the subset does not
+/// have.
 fn glyph(c: char) -> GlyphId {
     FACE.glyph_index(c).unwrap_or(GlyphId(0))
 }
 
-/// How far the pen moves over a character set in `size` points.
+/// Advance width of a character in `size` points.
 fn advance(c: char, size: f64) -> f64 {
     let units = FACE.glyph_hor_advance(glyph(c)).unwrap_or(0);
     f64::from(units) * size / f64::from(FACE.units_per_em())
 }
 
-/// Width of `text` set in `size` points. The font has no kerning, so the width is the sum of the advances.
+/// Width of `text` in `size` points. The font has no kerning, so the width is the sum of the advances.
 pub(crate) fn text_width(text: &str, size: f64) -> f64 {
     text.chars().map(|c| advance(c, size)).sum()
 }
 
-/// The text size, at most `size`, at which `text` fits into `room`.
+/// The largest text size, at most `size`, at which `text` fits into the width `room`.
 pub(crate) fn fitting_size(text: &str, size: f64, room: f64) -> f64 {
     let width = text_width(text, size);
     if width <= room { size } else { (size * room / width).max(SMALLEST_TEXT) }
@@ -52,13 +53,13 @@ pub(crate) fn outline(text: &str, start: Point, size: f64) -> Option<Path> {
     outline.path.finish()
 }
 
-/// A style sheet that carries the font into an SVG file.
+/// A style sheet that embeds the font in an SVG file.
 pub(crate) fn style_sheet() -> String {
     let data = BASE64_STANDARD.encode(WOFF2);
     format!("@font-face{{font-family:'DejaVu Sans';src:url(data:font/woff2;base64,{data}) format('woff2')}}")
 }
 
-/// Collects the outlines of glyphs; fonts count upwards, pages downwards.
+/// Collects the outlines of glyphs. In fonts y grows upwards, on pages downwards.
 struct Outline {
     path: PathBuilder,
     pen: Point,

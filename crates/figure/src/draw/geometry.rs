@@ -49,7 +49,7 @@ impl Rect {
     }
 }
 
-/// Room around a plotting rectangle for tick labels, titles and colour bars.
+/// Space around a plotting rectangle for tick labels, titles and colour bars.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Margins {
     pub left: f64,

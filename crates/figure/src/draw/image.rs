@@ -1,9 +1,9 @@
-//! Images of few colours, and their PNG encoding.
+//! Palette images and their PNG encoding.
 
 use crate::colour::Colour;
 
-/// An image in which every pixel is a number in a palette. As a PNG file, it takes a third of the bytes of a full-colour
-/// image.
+/// An image in which every pixel is an index into a palette. As a PNG file it takes a third of the bytes of a
+/// full-colour image.
 #[derive(Clone, Debug)]
 pub(crate) struct Image {
     pub width: usize,

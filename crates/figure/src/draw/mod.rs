@@ -1,5 +1,5 @@
-//! What every panel draws with. Panels fill a [`Drawing`](drawing::Drawing), a plain list of shapes and texts; `svg`
-//! writes it as vectors and `raster` as pixels.
+//! Drawing primitives of all panels. Panels fill a [`Drawing`](drawing::Drawing), a list of shapes and texts;
+//! `svg` writes it as vectors and `raster` as pixels.
 
 pub(crate) mod drawing;
 pub(crate) mod font;

@@ -3,11 +3,11 @@
 /// A point on the page.
 pub(crate) type Point = (f64, f64);
 
-/// Points in the same column of this width (points) look the same on paper.
+/// Points within a column of this width (in points of the page) look the same on paper.
 const COLUMN: f64 = 0.25;
 
-/// Drops points that cannot be seen, so that a curve of a million samples stays a small file: of every run of
-/// consecutive points inside one narrow column, only the first, lowest, highest and last are kept.
+/// Drops points that cannot be seen, so that a curve with a million samples gives a small file. Of every run
+/// of consecutive points inside one narrow column, only the first, lowest, highest and last are kept.
 pub(crate) fn thin(line: &[Point]) -> Vec<Point> {
     let column = |p: &Point| (p.0 / COLUMN).floor();
     let mut kept = Vec::new();
@@ -26,7 +26,7 @@ pub(crate) fn thin(line: &[Point]) -> Vec<Point> {
     kept
 }
 
-/// Points spaced at most `spacing` apart along the line: its ink, for measuring what a legend would hide.
+/// Points at most `spacing` apart along the line, to measure what a legend would hide.
 pub(crate) fn sample(line: &[Point], spacing: f64) -> Vec<Point> {
     let mut samples: Vec<Point> = line.first().copied().into_iter().collect();
     for pair in line.windows(2) {

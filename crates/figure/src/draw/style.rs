@@ -1,4 +1,4 @@
-//! Sizes (points) and greys shared by all panels, so that figures look alike.
+//! Sizes (points) and greys shared by all panels, so that figures have a uniform look.
 
 use crate::colour::Colour;
 
@@ -6,7 +6,7 @@ pub(crate) const TICK_TEXT: f64 = 8.0;
 pub(crate) const LABEL_TEXT: f64 = 9.0;
 pub(crate) const TITLE_TEXT: f64 = 10.0;
 pub(crate) const FIGURE_TITLE_TEXT: f64 = 13.0;
-/// Text that has to shrink to fit its room stays at least this large.
+/// Text that is shrunk to fit is at least this large.
 pub(crate) const SMALLEST_TEXT: f64 = 5.0;
 
 pub(crate) const AXIS_WIDTH: f64 = 0.7;
@@ -18,7 +18,7 @@ pub(crate) const FINE_DASH: [f64; 2] = [2.4, 1.6];
 
 pub(crate) const TICK_LENGTH: f64 = 3.0;
 pub(crate) const MINOR_TICK_LENGTH: f64 = 1.8;
-/// Between a tick and its label, a label and its neighbour.
+/// Gap between a tick and its label, and between neighbouring labels.
 pub(crate) const GAP: f64 = 3.0;
 
 /// Text and axes: softer than pure black, still far above every contrast recommendation.

@@ -43,7 +43,7 @@ fn element(item: &Item) -> String {
         Item::Text(text) => text_element(text),
         Item::Image { rect, image, smooth } => image_element(*rect, image, *smooth),
         Item::Clipped { rect, items } => {
-            // A nested document clips without needing an id.
+            // A nested document clips without an id.
             let view = [rect.x, rect.y, rect.width, rect.height].map(number).join(" ");
             format!("<svg {} viewBox=\"{view}\">\n{}</svg>", bounds(*rect), elements(items))
         }

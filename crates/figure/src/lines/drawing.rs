@@ -12,9 +12,9 @@ use crate::draw::polyline::{Point, sample, thin};
 use crate::draw::style::{AXIS_WIDTH, CURVE_WIDTH, GAP, INK, REFERENCE, TICK_TEXT, line_height};
 use crate::panel::Draw;
 
-/// Distance between the points by which ink is measured.
+/// Distance between the points that sample the curves.
 const INK_SPACING: f64 = 2.0;
-/// Between the axis and a legend below it.
+/// Gap between the axis and a legend below it.
 const LEGEND_GAP: f64 = 4.0;
 /// A triangle on the x axis.
 const AXIS_MARK: Size = Size { width: 5.0, height: 6.0 };
@@ -72,7 +72,7 @@ impl Lines {
         let scale = self.x_scale;
         let limits = self.x_limits.and_then(|(low, high)| Range::checked(low, high, scale));
         let xs = self.series.iter().flat_map(|series| series.xs.iter().copied());
-        // points on a logarithmic axis are few and marked: their marks need room at the ends
+        // a logarithmic x axis has few points with markers: the markers need space at the ends
         let found = Range::of(xs, scale).map(|range| match scale {
             Scale::Linear => range,
             Scale::Log => range.padded(0.03, scale),
@@ -86,7 +86,7 @@ impl Lines {
             return limits;
         }
         let curves = self.series.iter().flat_map(|series| series.ys.iter());
-        // A lower edge near zero would stretch a logarithmic axis by decades that show nothing but shade.
+        // A lower edge near zero would add empty decades to a logarithmic axis.
         let lower = self.bands().filter(|_| scale == Scale::Linear).flat_map(|(_, band)| band.lower.iter());
         let upper = self.bands().flat_map(|(_, band)| band.upper.iter());
         let reference = self.reference.iter().map(|reference| &reference.value);
@@ -118,7 +118,7 @@ impl Lines {
                 points.for_each(|point| drawing.circle(point, 1.5 * CURVE_WIDTH, self.colour(i), None));
             }
             let curve = frame.curve(&series.xs, &series.ys);
-            // A point between two gaps has no line: it would be lost without a dot.
+            // A point between two gaps has no line: without a dot it would be invisible.
             for lone in curve.iter().filter(|piece| piece.len() == 1) {
                 drawing.circle(lone[0], CURVE_WIDTH, self.colour(i), None);
             }
@@ -136,7 +136,7 @@ impl Lines {
         }
     }
 
-    /// What the chart's own legend says.
+    /// The entries of the chart's own legend.
     fn entries(&self) -> Vec<Entry<'_>> {
         match self.legend {
             Legend::Hidden | Legend::Shared => Vec::new(),
@@ -144,7 +144,7 @@ impl Lines {
         }
     }
 
-    /// What it adds to the legend of the figure.
+    /// The entries that it adds to the legend of the figure.
     pub(crate) fn shared_entries(&self) -> Vec<Entry<'_>> {
         if self.legend == Legend::Shared { self.labelled() } else { Vec::new() }
     }
@@ -161,7 +161,8 @@ impl Lines {
             .collect()
     }
 
-    /// Decided from the size of the cell alone: the margins depend on the answer, so it must not depend on them.
+    /// Decided from the size of the cell alone: the margins depend on the answer, so it must not depend on
+    /// them.
     fn legend_is_below(&self, cell: Size) -> bool {
         let entries = self.entries();
         if entries.is_empty() {
@@ -180,7 +181,7 @@ impl Lines {
         }
     }
 
-    /// Everything a legend should not cover, as points.
+    /// Points of everything that a legend should not cover.
     fn ink(&self, frame: &Frame) -> Vec<Point> {
         let mut ink = Vec::new();
         for series in &self.series {
@@ -204,7 +205,8 @@ impl Lines {
         ink
     }
 
-    /// Where the reference line's label goes: at the left or right end, above or below, wherever it covers the least.
+    /// The place of the reference line's label: at the left or right end, above or below, where it covers the
+    /// least.
     fn reference_label(&self, frame: &Frame, ink: &[Point]) -> Option<Rect> {
         let Reference { value, label } =
             self.reference.as_ref().filter(|reference| !reference.label.is_empty())?;
@@ -219,7 +221,7 @@ impl Lines {
     }
 }
 
-/// The outlines of a band, one for every run of points at which both edges can be drawn.
+/// The outlines of a band, one for every run of points whose two edges can be drawn.
 fn band_outlines(series: &Series, band: &Band, frame: &Frame) -> Vec<Vec<Point>> {
     // On a logarithmic axis, an edge that is not positive lies below every value that can be shown.
     let lower: Vec<f64> =
@@ -240,7 +242,7 @@ fn band_outlines(series: &Series, band: &Band, frame: &Frame) -> Vec<Vec<Point>>
     .collect()
 }
 
-/// Points that stand for a filled rectangle.
+/// Points that represent a filled rectangle.
 fn grid_of(rect: Rect) -> impl Iterator<Item = Point> {
     let columns = (rect.width / INK_SPACING) as usize;
     let rows = (rect.height / INK_SPACING) as usize;

@@ -1,4 +1,4 @@
-//! The legend: what it looks like, and where it hides the least.
+//! The legend: its look, and the place where it hides the least.
 
 use crate::Colour;
 use crate::draw::drawing::{Anchor, Drawing, Stroke};
@@ -7,18 +7,18 @@ use crate::draw::geometry::{Rect, Size};
 use crate::draw::polyline::Point;
 use crate::draw::style::{CURVE_WIDTH, TICK_TEXT};
 
-/// Where a chart's legend goes.
+/// Position of a chart's legend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Legend {
-    /// Inside where it covers no curve; if there is no such place, below the chart.
+    /// Inside at a place where it covers no curve; if there is none, below the chart.
     Auto,
     /// Inside, where it covers the least.
     Inside,
     /// Below the chart.
     Below,
-    /// Below all panels of the figure, once for all charts that say so.
+    /// Below all panels of the figure, once for all charts with this setting.
     Shared,
-    /// Nowhere.
+    /// No legend.
     Hidden,
 }
 
@@ -35,7 +35,7 @@ const SAMPLE_GAP: f64 = 4.0;
 const ENTRY_GAP: f64 = 12.0;
 const ROW: f64 = 11.5;
 const PADDING: f64 = 3.5;
-/// Between a legend inside the plot and the border of the plot.
+/// Gap between a legend inside the plot and the border of the plot.
 const INSET: f64 = 4.0;
 
 impl Entry<'_> {
@@ -54,7 +54,7 @@ impl Entry<'_> {
     }
 }
 
-/// How much of its colour a shaded band has, in the chart and in the legend.
+/// Opacity of a shaded band, in the chart and in the legend.
 pub(super) const BAND_OPACITY: f64 = 0.2;
 
 /// The size of a legend with one entry per row.
@@ -63,8 +63,8 @@ pub(super) fn column_size(entries: &[Entry]) -> Size {
     Size { width: widest + 2.0 * PADDING, height: ROW * entries.len() as f64 + 2.0 * PADDING }
 }
 
-/// The place inside `plot` where a box of this size covers the fewest `ink` points, and their number. Corners come
-/// first: of equally good places, readers look there first.
+/// The place inside `plot` where a box of this size covers the fewest `ink` points, and their number. Corners
+/// come first: among equally good places, readers look there first.
 pub(super) fn best_place(plot: Rect, size: Size, ink: &[Point]) -> (Rect, usize) {
     let left = plot.x + INSET;
     let right = plot.right() - INSET - size.width;
@@ -80,7 +80,7 @@ pub(super) fn best_place(plot: Rect, size: Size, ink: &[Point]) -> (Rect, usize)
     places.min_by_key(|&(_, hidden)| hidden).expect("there are eight places")
 }
 
-/// Draws one entry per row, on a veil that keeps the text readable over a curve.
+/// Draws one entry per row, on a translucent background that keeps the text readable over a curve.
 pub(super) fn draw_column(drawing: &mut Drawing, entries: &[Entry], place: Rect) {
     drawing.fill(place, Colour::WHITE, 0.85);
     for (i, entry) in entries.iter().enumerate() {
@@ -109,7 +109,7 @@ fn row_width(row: &[Entry]) -> f64 {
     row.iter().map(Entry::width).sum::<f64>() + ENTRY_GAP * row.len().saturating_sub(1) as f64
 }
 
-/// Breaks the entries into rows as a text is broken into lines.
+/// Breaks the entries into rows, as text is broken into lines.
 fn rows<'a, 'b>(entries: &'a [Entry<'b>], width: f64) -> Vec<&'a [Entry<'b>]> {
     let mut rows = Vec::new();
     let mut start = 0;

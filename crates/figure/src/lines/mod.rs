@@ -13,7 +13,7 @@ use crate::axis::{Labels, Scale};
 
 /// A line chart: curves over a common x axis.
 ///
-/// Limits that are not finite or not increasing are ignored, and found from the data instead.
+/// Limits that are not finite or not increasing are ignored and computed from the data instead.
 #[derive(Clone, Debug)]
 pub struct Lines {
     labels: Labels,
@@ -27,7 +27,7 @@ pub struct Lines {
     legend: Legend,
 }
 
-/// A horizontal line to compare the curves with.
+/// A horizontal reference line.
 #[derive(Clone, Debug)]
 struct Reference {
     value: f64,
@@ -92,7 +92,7 @@ impl Lines {
         self
     }
 
-    /// Puts a small triangle on the x axis at each of these places, such as where sensors stand.
+    /// Puts a small triangle on the x axis at each of these places, for example at sensors.
     pub fn axis_marks(mut self, xs: &[f64]) -> Self {
         self.axis_marks = xs.to_vec();
         self

@@ -24,8 +24,8 @@ pub(super) struct Band {
 }
 
 impl Series {
-    /// The curve through the points (`xs[i]`, `ys[i]`), solid, in the next colour of the palette. An empty label keeps
-    /// it out of the legend.
+    /// The curve through the points (`xs[i]`, `ys[i]`), solid, in the next colour of the palette. A curve
+    /// with an empty label is not in the legend.
     ///
     /// # Panics
     ///
@@ -56,7 +56,7 @@ impl Series {
         self
     }
 
-    /// Puts a dot on every point: for few, measured ones.
+    /// Puts a dot on every point, for few measured points.
     pub fn dots(mut self) -> Self {
         self.dots = true;
         self

@@ -1,4 +1,4 @@
-//! The key from colours to values, right of a map or of all panels.
+//! The colour bar, right of a map or of all panels.
 
 use super::{field, spanned};
 use crate::axis::{Axis, Range, Scale, draw_factor, draw_right, factor_height, vertical_axis_width};
@@ -10,10 +10,10 @@ use crate::draw::style::{AXIS_WIDTH, INK};
 
 const GAP: f64 = 6.0;
 const WIDTH: f64 = 8.0;
-/// Height of the points that say "there are values beyond".
+/// Height of the pointed ends that mark values beyond the limits.
 const POINT: f64 = 6.0;
 
-/// A vertical bar with the axis of the colours.
+/// A vertical bar of colours with an axis.
 #[derive(Clone, Debug)]
 pub struct ColourBar {
     pub(super) label: String,
@@ -24,25 +24,26 @@ pub struct ColourBar {
 }
 
 impl ColourBar {
-    /// A bar for maps with these colours and limits. Limits that are not finite or not increasing become 0 and 1.
+    /// A bar for maps with these colours and limits. Limits that are not finite or not increasing become 0
+    /// and 1.
     pub fn new(label: impl Into<String>, map: ColourMap, low: f64, high: f64) -> Self {
         let limits = Range::checked(low, high, Scale::Linear).unwrap_or(Range::empty(Scale::Linear));
         ColourBar { label: label.into(), map, limits: spanned(map, limits), values: None }
     }
 
-    /// The same bar for maps with these values: its ends are pointed where they lie beyond the limits.
+    /// The same bar for maps with these values: an end is pointed if values lie beyond its limit.
     pub(crate) fn of_values(&self, values: Option<Range>) -> Self {
         ColourBar { values, ..self.clone() }
     }
 
-    /// The heights of the lower and the upper point.
+    /// The heights of the lower and the upper pointed end.
     fn points(&self) -> (f64, f64) {
         let below = self.values.is_some_and(|values| values.low < self.limits.low);
         let above = self.values.is_some_and(|values| values.high > self.limits.high);
         (if below { POINT } else { 0.0 }, if above { POINT } else { 0.0 })
     }
 
-    /// The points take their height from the bar, so that both together are as high as the plot.
+    /// The height of the bar without its pointed ends; together they are as high as the plot.
     fn bar_height(&self, plot_height: f64) -> f64 {
         let (foot, head) = self.points();
         (plot_height - foot - head).max(1.0)
@@ -52,12 +53,12 @@ impl ColourBar {
         Axis::vertical(Scale::Linear, self.limits, self.bar_height(plot_height))
     }
 
-    /// The room it needs right of a plot of this height.
+    /// The width it needs right of a plot of this height.
     pub(crate) fn width(&self, plot_height: f64) -> f64 {
         GAP + WIDTH + vertical_axis_width(&self.axis(plot_height), &self.label)
     }
 
-    /// The room it needs above a plot of this height.
+    /// The space it needs above a plot of this height.
     pub(crate) fn headroom(&self, plot_height: f64) -> f64 {
         factor_height(&self.axis(plot_height)) + GAP
     }
@@ -69,7 +70,8 @@ impl ColourBar {
         let bar = Rect { x, y, width: WIDTH, height };
         let outline = outline(bar, foot, head);
 
-        // The points show the colours of the ends; they reach under the bar, lest a seam shows between them.
+        // The pointed ends have the end colours. They overlap the bar, so that no gap is visible between
+        // them.
         for (corners, end) in [(&outline[..3], 1.0), (&outline[3..], 0.0)] {
             let mut point = corners.to_vec();
             point.push(bar.centre());
@@ -85,7 +87,7 @@ impl ColourBar {
     }
 }
 
-/// The bar with its points: upper left, upper tip, upper right, lower right, lower tip, lower left.
+/// The bar with its pointed ends: upper left, upper tip, upper right, lower right, lower tip, lower left.
 fn outline(bar: Rect, foot: f64, head: f64) -> Vec<Point> {
     let middle = bar.centre().0;
     vec![

@@ -1,22 +1,23 @@
-//! Level lines of a matrix, by marching squares.
+//! Contour lines of a matrix, by marching squares.
 //!
-//! Four neighbouring values are the corners of a square. Where the level lies between the two ends of an edge, a line crosses that
-//! edge at the place found by linear interpolation. An edge has at most two squares beside it and each square joins an edge to at
-//! most one other, so that the crossings form chains: some end at the border or at missing values, the others are closed.
+//! Four neighbouring values are the corners of a square. Where the level lies between the two ends of an
+//! edge, a line crosses that edge at the place found by linear interpolation. An edge belongs to at most two
+//! squares, and each square joins an edge to at most one other. The crossings therefore form chains. Some
+//! chains end at the border or at missing values, the others are closed.
 
 use crate::axis::{Scale, is_drawable};
 use crate::draw::polyline::Point;
 
-/// No crossing is linked here.
+/// No linked crossing.
 const NONE: usize = usize::MAX;
 
-/// The lines on which row-major `values` equal `level`, in units of cells: the value at (row, column) stands at
-/// (column + 1/2, row + 1/2). Closed lines repeat their first point.
+/// The lines on which row-major `values` equal `level`, in units of cells: the value at (row, column) stands
+/// at (column + 1/2, row + 1/2). Closed lines repeat their first point.
 pub(super) fn level_lines(values: &[f64], columns: usize, level: f64) -> Vec<Vec<Point>> {
     let squares = Squares { values, columns, level };
     let mut links = squares.links();
     let mut lines = Vec::new();
-    // open lines first: from their end, a walk sees all of them
+    // open lines first: a walk from an end sees the whole line
     for ends_only in [true, false] {
         for start in 0..links.len() {
             let neighbours = links[start].iter().filter(|&&edge| edge != NONE).count();
@@ -28,7 +29,7 @@ pub(super) fn level_lines(values: &[f64], columns: usize, level: f64) -> Vec<Vec
     lines
 }
 
-/// Follows a chain to its end, or around to where it began, and takes it apart.
+/// Follows a chain to its end, or back to its start, and removes its links.
 fn walk(links: &mut [[usize; 2]], start: usize) -> Vec<usize> {
     let mut line = vec![start];
     let mut here = start;
@@ -69,7 +70,7 @@ impl Squares<'_> {
         links
     }
 
-    /// The edges that lines join inside one square.
+    /// The pairs of edges that lines join inside one square.
     fn segments(&self, lower_left: usize) -> [Option<(usize, usize)>; 2] {
         let (columns, count) = (self.columns, self.values.len());
         let corners = [lower_left, lower_left + 1, lower_left + columns + 1, lower_left + columns];

@@ -63,7 +63,7 @@ impl Map {
         let unit = (plot.width / units_across).min(plot.height / units_up);
         let (width, height) = (unit * units_across, unit * units_up);
         if !(unit.is_finite() && width >= 1.0 && height >= 1.0) {
-            return plot; // so long and thin that nothing would be seen of it
+            return plot; // too long and thin to be visible
         }
         let (x, y) = plot.centre();
         Rect { x: x - width / 2.0, y: y - height / 2.0, width, height }

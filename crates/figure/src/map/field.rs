@@ -4,7 +4,7 @@ use crate::axis::{Range, Scale, is_drawable};
 use crate::colour::{Colour, ColourMap};
 use crate::draw::image::Image;
 
-/// For values that are not numbers: no colour map contains this grey.
+/// For infinite or NaN values: no colour map contains this grey.
 const MISSING: Colour = Colour::rgb(0xb0, 0xb0, 0xb0);
 
 /// Palette entry 0 is [`MISSING`]; the others are the colour map.

@@ -1,4 +1,4 @@
-//! Maps: a matrix as colours, with paths, points and what else stands in a plane on top.
+//! Maps: a matrix as colours, with paths, points and other overlays.
 
 mod colour_bar;
 mod contour;
@@ -17,8 +17,8 @@ use plane::{Contours, Disc, Dots, Tail};
 
 /// A heat map of a matrix: columns along x, rows along y, row 0 at the bottom.
 ///
-/// Values that are not finite are grey. Limits and extents that are not finite or not increasing are ignored. What lies over the
-/// map is drawn in the order in which it was added.
+/// Infinite or NaN values are grey. Limits and extents that are not finite or not increasing are ignored.
+/// Overlays are drawn in the order in which they were added.
 #[derive(Clone, Debug)]
 pub struct Map {
     labels: Labels,
@@ -73,28 +73,28 @@ impl Map {
         self
     }
 
-    /// The physical intervals that the matrix covers, from the outer edge of the first cell to that of the last. By
-    /// default, cells have the length one.
+    /// The physical intervals that the matrix covers, from the outer edge of the first cell to that of the
+    /// last. By default, cells have length one.
     pub fn extent(mut self, x: [f64; 2], y: [f64; 2]) -> Self {
         self.x_extent = Range::checked(x[0], x[1], Scale::Linear);
         self.y_extent = Range::checked(y[0], y[1], Scale::Linear);
         self
     }
 
-    /// Gives x and y the same length per unit, as for a field over a plane.
+    /// Gives x and y the same length per unit, as for a 2D field.
     pub fn equal_aspect(mut self) -> Self {
         self.equal_aspect = true;
         self
     }
 
-    /// Leaves out ticks and their labels, as in rows of small pictures of the same place.
+    /// Leaves out ticks and their labels, as in rows of small pictures of the same domain.
     pub fn no_ticks(mut self) -> Self {
         self.ticks = false;
         self
     }
 
-    /// Lets the colours of neighbouring cells pass into each other, for cells hardly larger than a pixel: sharp ones of unequal
-    /// width would show as stripes.
+    /// Interpolates the colours of neighbouring cells. Use it for cells hardly larger than a pixel: sharp
+    /// cells of unequal width would show as stripes.
     pub fn smooth(mut self) -> Self {
         self.smooth = true;
         self
@@ -106,14 +106,15 @@ impl Map {
         self
     }
 
-    /// The values at the ends of the colour map; by default, the smallest and largest value. Diverging colours always
-    /// span a symmetric interval, so that zero is white: they use the larger magnitude of the two.
+    /// The values at the ends of the colour map; by default, the smallest and largest value. Diverging
+    /// colours always span a symmetric interval, so that zero is white: they use the larger of the two
+    /// magnitudes.
     pub fn limits(mut self, low: f64, high: f64) -> Self {
         self.limits = Range::checked(low, high, Scale::Linear);
         self
     }
 
-    /// Adds a colour bar with this label. Its ends are pointed where values lie beyond the limits.
+    /// Adds a colour bar with this label. An end is pointed if values lie beyond its limit.
     pub fn colour_bar(mut self, label: impl Into<String>) -> Self {
         self.colour_bar = Some(label.into());
         self
@@ -139,14 +140,14 @@ impl Map {
         self.with(Overlay::Points(Points { xs: xs.to_vec(), ys: ys.to_vec(), marker }))
     }
 
-    /// Draws a grey disc, such as an obstacle, with a dashed ring `margin` outside its rim where that is positive. It is round
-    /// where x and y have the same length per unit.
+    /// Draws a grey disc, such as an obstacle. If `margin` is positive, a dashed ring is drawn `margin`
+    /// outside its edge. The disc is round if x and y have the same length per unit.
     pub fn disc(self, centre: [f64; 2], radius: f64, margin: f64) -> Self {
         self.with(Overlay::Disc(Disc { centre, radius, margin }))
     }
 
-    /// Draws the lines on which another row-major matrix, over the same extent, equals one of the `levels`; negative levels are
-    /// dashed. Around values that are not finite there are no lines.
+    /// Draws the contour lines of another row-major matrix, over the same extent, at the `levels`. Negative
+    /// levels are dashed. Around infinite or NaN values there are no lines.
     ///
     /// # Panics
     ///
@@ -157,13 +158,13 @@ impl Map {
         self.with(Overlay::Contours(Contours { values, rows, columns, levels }))
     }
 
-    /// Draws where something came from: a line through `points`, oldest first, that fades towards its past.
+    /// Draws a trail: a line through `points`, oldest first, that fades towards the oldest.
     pub fn tail(self, points: &[[f64; 2]]) -> Self {
         self.with(Overlay::Tail(Tail { points: points.to_vec() }))
     }
 
-    /// Draws a dot of `radius` (in points of the page) at every position. With shades, one per dot, it is white at -1, grey at 0
-    /// and black at 1.
+    /// Draws a dot of `radius` (in points of the page) at every position. With shades, one per dot, a dot is
+    /// white at -1, grey at 0 and black at 1.
     ///
     /// # Panics
     ///
@@ -199,7 +200,7 @@ impl Map {
     }
 }
 
-/// The values at the ends of the colours that are to show `range`: around zero for diverging ones.
+/// The values at the ends of the colour map that shows `range`; symmetric about zero for diverging colours.
 fn spanned(colour_map: ColourMap, range: Range) -> Range {
     let range = match colour_map {
         ColourMap::Sequential => range,

@@ -1,4 +1,5 @@
-//! What lies over a map, drawn in two tones so that it shows on every colour; here, paths and points.
+//! Overlays of a map, drawn in two tones so that they are visible on every colour; this file has paths and
+//! points.
 
 use super::plane::{Contours, Disc, Dots, Tail};
 use crate::axis::Frame;
@@ -19,7 +20,7 @@ pub enum Marker {
     Cross,
 }
 
-/// One thing over a map.
+/// One overlay of a map.
 #[derive(Clone, Debug)]
 pub(super) enum Overlay {
     Path(Path),
@@ -60,7 +61,8 @@ pub(super) struct Points {
 
 const RADIUS: f64 = 2.6;
 
-/// The colour of an overlay, and that of its rim: the first stands out from most of the map, the second from the first.
+/// The colour of an overlay and that of its outline. The first contrasts with most of the map, the second
+/// with the first.
 pub(super) fn tones(map: ColourMap) -> (Colour, Colour) {
     match map {
         ColourMap::Sequential => (Colour::WHITE, Colour::BLACK),

@@ -1,4 +1,4 @@
-//! What stands in a plane: discs with a margin, level lines of another field, moving dots and the tails they draw.
+//! Overlays of 2D fields: discs with a margin, contour lines of another field, moving dots and their trails.
 
 use super::contour::level_lines;
 use super::overlay::tones;
@@ -16,7 +16,7 @@ pub(super) struct Disc {
     pub margin: f64,
 }
 
-/// Level lines of a matrix that covers the same extent as the map.
+/// Contour lines of a matrix with the same extent as the map.
 #[derive(Clone, Debug)]
 pub(super) struct Contours {
     pub values: Vec<f64>,
@@ -55,7 +55,7 @@ impl Disc {
     }
 }
 
-/// A grey that stands back from the colours of a field and differs from that of missing values.
+/// A grey that is fainter than the colours of a field and differs from that of missing values.
 const DISC: Colour = Colour::rgb(0xdc, 0xdc, 0xd8);
 
 impl Contours {
@@ -76,7 +76,7 @@ impl Contours {
 }
 
 impl Tail {
-    /// The older a piece, the fainter and thinner.
+    /// Older pieces are fainter and thinner.
     pub fn draw(&self, drawing: &mut Drawing, frame: &Frame, map: ColourMap) {
         let (colour, _) = tones(map);
         let count = self.points.len() as f64;
@@ -103,7 +103,7 @@ impl Dots {
     }
 }
 
-/// From white for -1 over grey to black for 1, with a rim that stands out from it; grey where there is no number.
+/// From white for -1 over grey to black for 1, with a contrasting outline; grey for NaN.
 fn shade(value: f64) -> (Colour, Colour) {
     let value = if value.is_nan() { 0.0 } else { value.clamp(-1.0, 1.0) };
     let level = (127.5 * (1.0 - value)).round() as u8;

@@ -1,5 +1,5 @@
-//! `effort`: does a swarm of M agents together spend as 1/M? Fisher-KPP, policies trained with seven effort
-//! weights.
+//! `effort`: is the total effort of M agents proportional to 1/M? Fisher-KPP, policies trained with seven
+//! effort weights.
 
 use cinoc_learn::slope::log_log;
 
@@ -10,7 +10,7 @@ use crate::numbers::number;
 use crate::results::{Cell, Chart, Curve, Table};
 use crate::workshop::{LabError, Point, Workshop};
 
-/// Effort weight, and the slope the paper's own data have.
+/// Effort weight, and the slope of the paper's own data.
 const WEIGHTS: [(f64, f64); 7] =
     [(0.001, 0.50), (0.005, -0.63), (0.01, -0.24), (0.05, -0.49), (0.1, -0.59), (0.5, -0.69), (1.0, -0.71)];
 const AGENTS: [usize; 7] = [15, 20, 25, 30, 40, 50, 60];
@@ -66,8 +66,9 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     let reach = all.iter().filter(|slope| slope.low <= -1.0).count();
     let end = |pick: fn(f64, f64) -> f64, start: f64| all.iter().map(|slope| slope.value).fold(start, pick);
     let findings = vec![format!(
-        "The paper says effort falls as 1/M (slope -1). Median slopes here lie between {} and {}; {reach} of \
-         {} intervals reach -1. The paper's own data give -0.49 to -0.71 for weights from 0.05 on.",
+        "The paper says that effort falls as 1/M (slope -1). Median slopes here lie between {} and {}; \
+         {reach} of {} intervals reach -1. The paper's own data give -0.49 to -0.71 for weights from 0.05 \
+         on.",
         number(end(f64::min, f64::INFINITY)),
         number(end(f64::max, f64::NEG_INFINITY)),
         all.len()

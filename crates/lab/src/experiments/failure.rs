@@ -1,4 +1,4 @@
-//! `failure`: a share of the agents goes silent, at the start or later, noticed by the others or not.
+//! `failure`: a fraction of the agents fails, at the start or later; the others notice it or not.
 
 use cinoc_control::Config;
 use cinoc_control::Tasks;
@@ -10,18 +10,18 @@ use crate::published::Reported;
 use crate::results::{Chart, Curve, Table};
 use crate::workshop::{LabError, Measured, Point, Workshop, failure};
 
-/// Shares of the agents that fail; the whole swarm is measured too.
+/// Fractions of the agents that fail; the whole swarm is measured too.
 const SHARES: [f64; 4] = [0.1, 0.2, 0.3, 0.5];
-/// When they fail, as a share of the horizon.
+/// Time of the failure, as a fraction of the horizon.
 const MOMENTS: [f64; 2] = [0.0, 0.5];
-/// Share and factor of the loss that a tracking task should bear.
+/// Fraction of failed agents, and the allowed factor of the loss of a tracking task.
 const BAR: (f64, f64) = (0.3, 3.0);
 
-/// So many agents fail at a moment.
+/// A failure of some agents at one time.
 struct Failed {
     moment: f64,
     agents: usize,
-    /// The others notice it, or do not.
+    /// Measured when the others notice it, and when they do not.
     measured: [Measured; 2],
 }
 
@@ -65,11 +65,11 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
         findings.extend(finding(&config, &whole, &failed));
     }
     Ok(Found {
-        protocol: "the policies of the default preset (seed 0), which are trained with failures; agents \
-                   drawn at random per case output nothing from a moment on. The others notice it \
-                   (failure.seen) or go on as if all were there. 50 cases of the test pool, the same agents \
-                   fail for both. Losses are measured after the failure: what the paper reports where agents \
-                   fail at the start, else the last step. Shares that mean the same number of agents are \
+        protocol: "the policies of the default preset (seed 0), which are trained with failures. Agents \
+                   drawn at random per case output zero from some time on. The others notice it \
+                   (failure.seen) or continue as if all were there. 50 cases of the test pool; the same \
+                   agents fail in both. Losses are measured after the failure: the paper's metric if agents \
+                   fail at the start, else the last step. Fractions that mean the same number of agents are \
                    listed once. Intervals are 95 % bootstrap over cases."
             .to_string(),
         findings,
@@ -86,18 +86,18 @@ fn tables() -> (Table, Table) {
         Table::new("loss", "Loss when some agents fail.", &columns("loss, noticed", "loss, unnoticed"));
     let ratios = Table::new(
         "ratio",
-        "The same, relative to the whole swarm on the same cases.",
+        "The same loss, relative to that of the whole swarm on the same cases.",
         &columns("ratio, noticed", "ratio, unnoticed"),
     );
     (losses, ratios)
 }
 
-/// Agents that a share means, as a closed loop rounds it.
+/// Number of agents of a fraction, rounded as in the closed loop.
 fn count(share: f64, agents: usize) -> usize {
     (share * agents as f64).round() as usize
 }
 
-/// Shares that differ in the number of agents they mean, and mean any.
+/// Fractions with different numbers of agents, at least one.
 fn distinct(shares: &[f64], agents: usize) -> Vec<f64> {
     let mut kept: Vec<f64> = Vec::new();
     for share in shares {
@@ -109,7 +109,7 @@ fn distinct(shares: &[f64], agents: usize) -> Vec<f64> {
     kept
 }
 
-/// When a loss is measured that the failure at a moment of the horizon has to show in.
+/// The time of measurement of the loss, such that it is after the failure.
 fn when(task: &str, moment: f64) -> Reported {
     if moment == 0.0 { reported(task) } else { Reported::Final }
 }
@@ -119,7 +119,7 @@ impl Failed {
         when(&config.task.name, self.moment)
     }
 
-    /// Loss relative to the whole swarm, if the others notice it and if not.
+    /// Loss relative to the whole swarm, if the others notice the failure and if not.
     fn ratios(&self, config: &Config, whole: &Measured) -> [Estimate; 2] {
         let when = self.when(config);
         [0, 1].map(|i| ratio(cases_at(when, &self.measured[i].per_case), cases_at(when, &whole.per_case)))
@@ -152,7 +152,7 @@ fn curve(config: &Config, whole: &Measured, failed: &[Failed]) -> Curve {
     Curve::new(&config.task.name, &x, &y)
 }
 
-/// What a share of [`BAR`] that fails at the start does.
+/// Finding about the fraction of [`BAR`] that fails at the start.
 fn finding(config: &Config, whole: &Measured, failed: &[Failed]) -> Option<String> {
     let agents = count(BAR.0, config.agents);
     let found = failed.iter().find(|failed| failed.moment == 0.0 && failed.agents == agents)?;

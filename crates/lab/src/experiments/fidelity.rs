@@ -1,13 +1,14 @@
-//! `fidelity`: a policy trained on a coarse solver runs on finer ones. KS 2D, 64² to 512², nothing retrained.
+//! `fidelity`: a policy trained on a coarse solver runs on finer ones. 2D KS, 64² to 512², without
+//! retraining.
 
 use super::{Found, set};
 use crate::numbers::number;
 use crate::results::{Chart, Curve, Table};
 use crate::workshop::{LabError, Measured, Point, Workshop, refined};
 
-/// Refinement, cases, and the share of the horizon that is run; the finest is costly.
+/// Refinement, number of cases, and the fraction of the horizon that is run; the finest is costly.
 const GRIDS: [(usize, usize, f64); 4] = [(1, 10, 1.0), (2, 10, 1.0), (4, 2, 1.0), (8, 1, 0.5)];
-/// Energies on finer grids should be within this factor.
+/// Allowed factor between energies on different grids.
 const BAR: f64 = 2.0;
 
 pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
@@ -17,7 +18,7 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     for (factor, cases, share) in &grids {
         let steps = (share * config.time.steps as f64) as usize;
         let sets = [refined(&config, *factor), vec![set("time.steps", steps)]].concat();
-        // on the first case alone, which all grids have, and on as many as the grid can bear
+        // the first case only, which all grids have, and as many cases as the grid allows
         for cases in if *cases == 1 { vec![1] } else { vec![1, *cases] } {
             let point = Point::new(&config, cases).with(&sets)?;
             points.push(if *factor == 1 { point.beside_uncontrolled() } else { point });
@@ -31,7 +32,7 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     let relative = |m: &Measured, step: usize| Some(energy(m, step)? / energy(&measured[0], step)?);
     let mut table = Table::new(
         "grids",
-        "Mean z²; solver step scaled with the grid, control interval kept.",
+        "Mean z². The solver step scales with the grid; the control interval is the same.",
         &[
             "grid",
             "cases",
@@ -66,15 +67,18 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     }
     let verdict = if worst <= BAR { "within" } else { "NOT within" };
     Ok(Found {
-        protocol: "the ks2d policy of the main table on grids refined up to eight times; initial states are those of the 64² grid, continued \
-                   by their Fourier series. The finest grid is run to t = 2.5."
+        protocol: "the ks2d policy of the main table on grids refined up to eight times; initial states are \
+                   those of the 64² grid, interpolated by their Fourier series. The finest grid is run to t \
+                   = 2.5."
             .to_string(),
         findings: vec![
             format!(
-                "Energies on finer grids differ from that on 64² by at most a factor of {}, {verdict} a factor of {BAR}.",
+                "Energies on finer grids differ from that on 64² by at most a factor of {}, {verdict} a \
+                 factor of {BAR}.",
                 number(worst)
             ),
-            "Published (one case): 0.83 on 64², 0.15 on 512², 11.43 uncontrolled; its observation shrank with the grid, ours does not."
+            "Published (one case): 0.83 on 64², 0.15 on 512², 11.43 uncontrolled. The published observation \
+             becomes smaller on finer grids, ours does not."
                 .to_string(),
         ],
         tables: vec![table],

@@ -1,4 +1,4 @@
-//! `fov`: how much of the domain should an agent see? Fisher-KPP, windows from 4 % to all of it.
+//! `fov`: how much of the domain should an agent see? Fisher-KPP, windows from 4 % to the whole domain.
 
 use super::over_seeds::{SEEDS, by_item, carried, median_loss, told};
 use super::{Found, set};
@@ -22,7 +22,7 @@ const AGENTS: [usize; 5] = [20, 40, 60, 80, 100];
 /// Numbers of agents with published losses.
 const PUBLISHED_AGENTS: [usize; 2] = [20, 100];
 
-/// What was measured with every window.
+/// Measurements with every window.
 struct Windows {
     agents: Vec<usize>,
     /// By window: its size, the published losses, ours by number of agents.
@@ -107,7 +107,7 @@ impl Windows {
         if let (Some(local), Some(global)) = (self.ours(8, 20), self.ours(100, 20)) {
             findings.push(format!("20 agents: {}", local_beside_global(local, global)));
         }
-        // the widest window and the number of agents that the paper has
+        // the widest window and the number of agents of the paper
         let widest =
             self.rows.iter().rev().find_map(|(window, published, _)| Some((window, leading(published[1])?)));
         if let (Some((window, paper)), Some(global)) = (widest, self.ours(100, PUBLISHED_AGENTS[1])) {
@@ -124,20 +124,20 @@ impl Windows {
     }
 }
 
-/// Whether more is worse, as far as intervals tell.
+/// Whether a wider view is worse, judged by the intervals.
 fn local_beside_global(local: Estimate, global: Estimate) -> String {
     let verdict = if global.low > local.high {
         "the global view is worse than the local one, as the paper says"
     } else if global.high < local.low {
         "the global view is better than the local one, which contradicts the paper"
     } else {
-        "their intervals overlap, so that neither is better"
+        "their intervals overlap, so neither is better"
     };
     let (local, global) = (number(local.value), number(global.value));
     format!("{local} with a window of 8 %, {global} with the whole domain: {verdict}.")
 }
 
-/// The paper has no number for the whole domain; its widest window stands beside ours.
+/// The paper has no number for the whole domain; ours is compared with its widest window.
 fn global_beside_published(global: f64, window: usize, paper: f64) -> String {
     let factor = global / paper;
     let verdict = if factor > 1.0 {

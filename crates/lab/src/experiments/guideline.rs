@@ -1,8 +1,7 @@
-//! `guideline`: how few agents are enough? The smallest swarm that is stable, against the width of the
-//! kernel.
+//! `guideline`: how few agents are enough? The smallest stable swarm as a function of the kernel width.
 //!
-//! A swarm covers its domain if kernels overlap. If that decides, the smallest stable `M sigma / L` is the
-//! same for every width, and a user can choose the number of agents from it.
+//! A swarm covers its domain if the kernels overlap. If this is the criterion, the smallest stable
+//! `M sigma / L` is the same for every width, and a user can choose the number of agents from it.
 
 use cinoc_control::Config;
 
@@ -14,12 +13,12 @@ use crate::results::{Chart, Curve, Table};
 use crate::workshop::{LabError, Measured, Point, Workshop};
 
 const TASKS: [&str; 2] = ["fkpp1d", "heat1d"];
-/// Widths in multiples of the preset's.
+/// Kernel widths, in multiples of the preset's.
 const WIDTHS: [f64; 5] = [0.5, 0.75, 1.0, 1.5, 2.0];
 /// The smallest swarm that is measured.
 const FEWEST: usize = 2;
 
-/// The smallest stable swarm of a width.
+/// The smallest stable swarm of a kernel width.
 struct Smallest {
     task: &'static str,
     width: f64,
@@ -36,8 +35,8 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     );
     let mut smallest = Table::new(
         "smallest",
-        "The smallest stable number of agents: it and all measured numbers up to that in training have at \
-         most 250 % of the loss in training.",
+        "The smallest stable number of agents: this number and all measured numbers up to the trained one \
+         have at most 250 % of the loss with the trained number.",
         &[
             "task",
             "sigma / preset",
@@ -89,12 +88,11 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     }
     Ok(Found {
         protocol: format!(
-            "fkpp1d and heat1d trained for every width of the kernel (one seed, 300 updates, the preset's \
-             number of agents; observe.crowd_ref scales with sigma, as the density of the same swarm in \
-             units of its kernel does), measured on 100 cases of the test pool with {FEWEST} agents up to \
-             the number in training; neighbouring numbers differ by a factor of at most 1.25 or by one \
-             agent. Stable is at most {} % of the loss in training. Intervals are 95 % bootstrap over \
-             cases.",
+            "fkpp1d and heat1d trained for every kernel width (one seed, 300 updates, the preset's number of \
+             agents; observe.crowd_ref scales with sigma, like the density of the same swarm in units of \
+             its kernel), measured on 100 cases of the test pool with {FEWEST} agents up to the trained \
+             number; neighbouring numbers differ by a factor of at most 1.25 or by one agent. Stable is at \
+             most {} % of the loss with the trained number. Intervals are 95 % bootstrap over cases.",
             100.0 * STABLE
         ),
         findings: TASKS.iter().map(|task| finding(task, &all)).collect(),
@@ -103,7 +101,7 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     })
 }
 
-/// A task whose kernel is so many times as wide as the preset's.
+/// Settings for a kernel `width` times as wide as the preset's.
 fn widened(workshop: &Workshop<'_>, task: &str, width: f64) -> Result<Config, LabError> {
     workshop.ablation_of(task, &wider(&Config::preset(task)?, width))
 }

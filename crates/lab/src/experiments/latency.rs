@@ -45,7 +45,9 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
         findings.push(format!("{task}: {m} agents decide in {} ms on one thread.", number(median / 1e3)));
     }
     Ok(Found {
-        protocol: "decision time of a fresh policy (its weights do not matter) on one thread of this machine; timings vary by machine.".to_string(),
+        protocol: "decision time of an untrained policy (the weights do not matter) on one thread of this \
+                   machine; timings vary by machine."
+            .to_string(),
         findings,
         tables: vec![table],
         charts: vec![chart],

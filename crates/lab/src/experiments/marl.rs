@@ -1,4 +1,5 @@
-//! `marl`: operator policies on turbulence that learn by trial, and how they bear other numbers of agents, beside ours.
+//! `marl`: operator policies trained by RL on turbulence, with other numbers of agents, compared with the
+//! policy trained through the physics.
 
 use super::{Found, mean_loss};
 use crate::numbers::number;
@@ -76,8 +77,9 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     }
     Ok(Found {
         protocol: format!(
-            "{TASK}, one policy per method (one seed: no verdict between methods) and {cases} held-out cases; the operator network by trial has product fusion: `{}`, MAPPO \
-             `{}`, MATD3 `{}`; through the physics: the preset's policy.",
+            "{TASK}, one policy per method (one seed: no verdict between methods) and {cases} held-out \
+             cases; the operator network trained by RL has product fusion: `{}`, MAPPO `{}`, MATD3 `{}`; \
+             through the physics: the preset's policy.",
             NETWORK.join(" "),
             ON_POLICY.join(" "),
             OFF_POLICY.join(" ")

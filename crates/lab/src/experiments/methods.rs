@@ -1,6 +1,6 @@
-//! `methods`: the operator policy beside every baseline, on all tasks, with what each was given to learn.
+//! `methods`: the operator policy and every baseline on all tasks, with the training budget of each.
 //!
-//! `cinoc reproduce table --methods LIST` makes it for some of them.
+//! `cinoc reproduce table --methods LIST` runs it for some of them.
 
 use cinoc_control::Config;
 use cinoc_control::Tasks;
@@ -40,9 +40,11 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
         }
     }
     Ok(Found {
-        protocol: "all methods on the same cases with the same bounds; rewards of PPO, TD3, MAPPO and MATD3 are the negative stage cost of the \
-                   training loss; three seeds through the physics (cinoc, dpc), two by trial. Steps are control steps simulated in training, all cases \
-                   together; seconds are on this machine's threads. cinoc: trained for the main table, or shipped."
+        protocol: "all methods on the same cases with the same bounds; rewards of PPO, TD3, MAPPO and MATD3 \
+                   are the negative stage cost of the training loss; three seeds for training through the \
+                   physics (cinoc, dpc), two for RL. Steps are control steps simulated in training, all \
+                   cases together; seconds are on this machine's threads. cinoc: trained for the main table, \
+                   or shipped."
             .to_string(),
         findings: findings(&entries),
         tables: vec![matrix(&entries), budgets(&entries)],
@@ -89,7 +91,7 @@ fn seeds_of(method: &str) -> u64 {
 }
 
 impl Entry {
-    /// The paper's number of every seed; infinite where a rollout or the training left the finite numbers.
+    /// The paper's metric of every seed; infinite if a rollout or the training became infinite or NaN.
     fn losses(&self) -> Vec<f64> {
         let one = |measured: &Option<Measured>| {
             let metric = measured.as_ref().and_then(|measured| measured.metric.as_ref());
@@ -119,7 +121,7 @@ fn matrix(entries: &[Entry]) -> Table {
     let mut columns = vec!["task", "when", "uncontrolled"];
     let chosen: Vec<&str> = of_task(entries, tasks_of(entries)[0]).iter().map(|entry| entry.method).collect();
     columns.extend(&chosen);
-    let caption = "Mean (z − z*)² over space, cases and seeds; in brackets what the paper printed.";
+    let caption = "Mean (z − z*)² over space, cases and seeds; in brackets the published number.";
     let mut table = Table::new("matrix", caption, &columns);
     for task in tasks_of(entries) {
         let row = of_task(entries, task);
@@ -140,7 +142,8 @@ fn matrix(entries: &[Entry]) -> Table {
 fn budgets(entries: &[Entry]) -> Table {
     let mut table = Table::new(
         "budgets",
-        "What every method was given and what came of it. Converging: by how much the mean cost of the last tenth of the updates is below that of the tenth before.",
+        "Training budget and result of every method. Converging: how much lower the mean cost of the last \
+         tenth of the updates is than that of the tenth before.",
         &[
             "task",
             "method",
@@ -161,7 +164,7 @@ fn budgets(entries: &[Entry]) -> Table {
         let network = format!("{:?}", entry.config.network()).to_lowercase();
         let seconds: Vec<f64> =
             entry.logs.iter().filter(|log| !log.is_empty()).map(TrainingLog::total_seconds).collect();
-        // what learns through the physics simulates all steps of a batch in every update
+        // training through the physics simulates all steps of a batch in every update
         let train = &entry.config.train;
         let whole = (train.updates * train.batch * entry.config.time.steps) as f64;
         let by_trial = !matches!(entry.method, "cinoc" | "dpc");
@@ -185,7 +188,7 @@ fn budgets(entries: &[Entry]) -> Table {
     table
 }
 
-/// By how many percent the loss of the last tenth of a training is below that of the tenth before.
+/// Decrease of the mean loss from the second last to the last tenth of a training, in per cent.
 fn converging(log: &TrainingLog) -> Option<f64> {
     let tenth = log.loss.len() / 10;
     let mean = |from: usize, to: usize| log.loss[from..to].iter().sum::<f64>() / (to - from) as f64;
@@ -193,12 +196,12 @@ fn converging(log: &TrainingLog) -> Option<f64> {
     (tenth > 0).then(|| 100.0 * (1.0 - mean(end - tenth, end) / mean(end - 2 * tenth, end - tenth)))
 }
 
-/// Learning curves of all that learns by trial: per task, against steps and against seconds.
+/// Learning curves of the RL methods: per task, against steps and against seconds.
 fn curves(entries: &[Entry]) -> Vec<Chart> {
     let mut charts = Vec::new();
     for task in tasks_of(entries) {
         let chart = |what: &str, x: &str| {
-            let title = format!("{task}: learning by trial");
+            let title = format!("{task}: reinforcement learning");
             Chart::new(&format!("{task}-{what}"), &title, x, "mean stage cost").log_y()
         };
         let (mut by_steps, mut by_seconds) = (chart("steps", "control steps"), chart("seconds", "seconds"));
@@ -224,14 +227,14 @@ fn curves(entries: &[Entry]) -> Vec<Chart> {
     charts
 }
 
-/// Mean, least and most over seeds.
+/// Mean, smallest and largest value over seeds.
 struct Range {
     mean: Vec<f64>,
     least: Vec<f64>,
     most: Vec<f64>,
 }
 
-/// What the seeds of a training have in common, thinned.
+/// Range over the seeds of a training, thinned.
 fn over_seeds(logs: &[&TrainingLog], of: impl Fn(&TrainingLog) -> Vec<f64>) -> Range {
     let all: Vec<Vec<f64>> = logs.iter().map(|log| thinned(&of(log))).collect();
     let points = all.iter().map(Vec::len).min().unwrap_or(0);
@@ -255,7 +258,7 @@ fn running_sum(values: &[f64]) -> Vec<f64> {
     values.iter().map(add).collect()
 }
 
-/// At most [`CURVE_POINTS`] means of neighbours.
+/// At most [`CURVE_POINTS`] values, each the mean of neighbours.
 fn thinned(values: &[f64]) -> Vec<f64> {
     let group = values.len().div_ceil(CURVE_POINTS).max(1);
     values.chunks(group).map(|group| group.iter().sum::<f64>() / group.len() as f64).collect()
@@ -294,7 +297,7 @@ fn findings(entries: &[Entry]) -> Vec<String> {
                     ""
                 };
                 let loss = Some(mean(entry)).filter(|mean| mean.is_finite());
-                let loss = loss.map_or("a policy that leaves the finite numbers".to_string(), number);
+                let loss = loss.map_or("an infinite or NaN error".to_string(), number);
                 findings.push(format!(
                     "{task}, {}: {loss} is WORSE than the published {}{lost}.",
                     entry.method,

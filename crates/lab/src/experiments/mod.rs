@@ -1,4 +1,4 @@
-//! The experiments, one file each: which points are measured, and what the numbers say.
+//! The experiments, one file each: the points to measure and the conclusions.
 
 mod cardinality;
 mod effort;
@@ -28,19 +28,19 @@ use crate::published::{Reported, published};
 use crate::results::{Chart, Cost, Results, Table};
 use crate::workshop::{LabError, Measured, PerCase, Size, Workshop};
 
-/// Updates of the many trainings that are compared with each other only.
+/// Updates of ablations, which are compared only with each other.
 const ABLATION_UPDATES: usize = 300;
 
 /// An experiment.
 pub struct Experiment {
-    /// What the command line calls it.
+    /// Name on the command line.
     pub name: &'static str,
-    /// What it is about.
+    /// Heading of its results.
     pub title: &'static str,
     run: fn(&Workshop<'_>) -> Result<Found, LabError>,
 }
 
-/// What an experiment found.
+/// Findings of an experiment.
 struct Found {
     protocol: String,
     findings: Vec<String>,
@@ -48,7 +48,7 @@ struct Found {
     charts: Vec<Chart>,
 }
 
-/// All of them, in the order they are reported.
+/// All experiments, in the order of the report.
 pub fn experiments() -> &'static [Experiment] {
     &[
         Experiment { name: "table", title: "Main table", run: table::run },
@@ -89,14 +89,14 @@ pub fn experiment(name: &str) -> Result<&'static Experiment, LabError> {
 }
 
 impl Experiment {
-    /// Does it.
+    /// Runs the experiment.
     pub fn run(&self, workshop: &Workshop<'_>) -> Result<Results, LabError> {
         workshop.open_ledger();
         let Found { protocol, findings, tables, charts } = (self.run)(workshop)?;
         let quick = workshop.size.pick("", " --quick");
         let seeds = workshop.seeds.map_or_else(String::new, |seeds| format!(" --seeds {seeds}"));
         let chosen = |key: &str, list: &Option<Vec<String>>| {
-            // results about some tasks are put beside those about the others
+            // other experiments merge the results of chosen tasks with the earlier results of the others
             let list = list.as_ref().filter(|_| self.name == "methods");
             list.map_or_else(String::new, |list| format!(" --{key} {}", list.join(",")))
         };
@@ -122,25 +122,25 @@ impl Workshop<'_> {
         self.preset_of(Preset::Default, task, 0)
     }
 
-    /// One of a task's presets with a seed. Where it has to be quick and nobody has trained it yet, it is
-    /// trained for a moment only.
+    /// A preset of a task with a seed. In a quick run it gets a minimal training, unless it was trained
+    /// before.
     fn preset_of(&self, preset: Preset, task: &str, seed: u64) -> Result<Config, LabError> {
         let config = Config::resolve_method(task, preset, "cinoc", None, &[set("train.seed", seed)])?;
         if self.is_trained(&config) { Ok(config) } else { self.affordable(config) }
     }
 
-    /// A task in 1D with some settings changed, for ablations: trained for fewer updates than the preset, all
-    /// alike.
+    /// A 1D task with some settings changed, for ablations: all are trained for the same number of updates,
+    /// fewer than the preset.
     fn ablation_of(&self, task: &str, sets: &[String]) -> Result<Config, LabError> {
         self.training(task, &[vec![set("train.updates", ABLATION_UPDATES)], sets.to_vec()].concat())
     }
 
-    /// The same of fkpp1d.
+    /// The same for fkpp1d.
     fn ablation(&self, sets: &[String]) -> Result<Config, LabError> {
         self.ablation_of("fkpp1d", sets)
     }
 
-    /// The preset of a task with some settings changed. A quick one is trained for a moment only.
+    /// The preset of a task with some settings changed. In a quick run it gets a minimal training.
     fn training(&self, task: &str, sets: &[String]) -> Result<Config, LabError> {
         self.baseline(task, "cinoc", sets)
     }
@@ -150,7 +150,7 @@ impl Workshop<'_> {
         self.affordable(Config::resolve_method(task, Preset::Default, method, None, sets)?)
     }
 
-    /// The config itself or, where it has to be quick, one that is trained for a moment only.
+    /// The config itself or, in a quick run, a config with a minimal training.
     fn affordable(&self, config: Config) -> Result<Config, LabError> {
         if self.size == Size::Full {
             return Ok(config);
@@ -170,12 +170,12 @@ impl Workshop<'_> {
     }
 }
 
-/// When the paper measures a task.
+/// The time at which the paper measures a task.
 fn reported(task: &str) -> Reported {
     published(task).map_or(Reported::Final, |paper| paper.reported)
 }
 
-/// The metric that the paper's table has for a task.
+/// The metric of a task in the paper's table.
 fn loss(task: &str, metric: &Metric) -> Spread {
     match reported(task) {
         Reported::Half => metric.half.unwrap_or(metric.last),
@@ -184,17 +184,17 @@ fn loss(task: &str, metric: &Metric) -> Spread {
     }
 }
 
-/// The same of a point; NaN if it left the finite numbers.
+/// The same for a point; NaN if its rollout became infinite or NaN.
 fn mean_loss(task: &str, measured: &Measured) -> f64 {
     measured.metric.as_ref().map_or(f64::NAN, |metric| loss(task, metric).mean)
 }
 
-/// The same of every case; nothing if it left the finite numbers.
+/// The same for every case; empty if the rollout became infinite or NaN.
 fn loss_cases<'a>(task: &str, per_case: &'a PerCase) -> &'a [f64] {
     cases_at(reported(task), per_case)
 }
 
-/// Losses of every case at a time.
+/// Losses of every case at the given time.
 fn cases_at(when: Reported, per_case: &PerCase) -> &[f64] {
     match when {
         Reported::Half if !per_case.half.is_empty() => &per_case.half,
@@ -203,12 +203,12 @@ fn cases_at(when: Reported, per_case: &PerCase) -> &[f64] {
     }
 }
 
-/// In words, what [`loss`] is.
+/// Description of [`loss`].
 fn loss_name(task: &str) -> &'static str {
     name_of(reported(task))
 }
 
-/// In words, when something is measured.
+/// Description of the time of a measurement.
 fn name_of(when: Reported) -> &'static str {
     match when {
         Reported::Half => "half-way",
@@ -217,7 +217,7 @@ fn name_of(when: Reported) -> &'static str {
     }
 }
 
-/// A setting for every value.
+/// A setting `key=value`.
 fn set(key: &str, value: impl std::fmt::Display) -> String {
     format!("{key}={value}")
 }

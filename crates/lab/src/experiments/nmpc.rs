@@ -1,4 +1,5 @@
-//! `nmpc`: model predictive control of ks1d, which plans anew in every control step, beside the policy, which does not plan.
+//! `nmpc`: model predictive control of ks1d, which plans in every control step, compared with the policy,
+//! which does not plan.
 
 use cinoc_control::{Cases, Config, Trajectories};
 use cinoc_learn::bench::decision_microseconds;
@@ -13,11 +14,12 @@ use crate::workshop::{LabError, Point, Workshop};
 /// Bounds of the intensity: the task's and the published one.
 const BOUNDS: [f64; 2] = [1.0, 50.0];
 const METHODS: [(Method, &str); 2] = [(Method::Lbfgs, "L-BFGS"), (Method::GaussNewton, "Gauss-Newton")];
-/// States at the end of a rollout over which its energy is measured.
+/// Number of states at the end of a rollout over which its energy is measured.
 const LAST: usize = 50;
-/// Published: bound, energy of the last states, milliseconds of a solve (CasADi with IPOPT), the slowest of them.
+/// Published: bound, energy of the last states, milliseconds of a solve (CasADi with IPOPT), milliseconds of
+/// the slowest solve.
 const PUBLISHED: (f64, f64, f64, f64) = (50.0, 1.38e-4, 592.0, 1730.0);
-/// Milliseconds that a solve may take.
+/// Allowed duration of a solve in milliseconds.
 const BAR: f64 = 100.0;
 
 pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
@@ -55,7 +57,7 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
             let bounded = config.with_sets(&[set("actuation.u_max", bound)])?;
             let rollouts = plan(workshop, &bounded, &cases, method, name)?;
             report.add_nmpc(name, bound, &rollouts);
-            // the curves of both methods lie upon each other
+            // the curves of both methods coincide
             if method == Method::Lbfgs {
                 report.draw(&format!("NMPC, |u| ≤ {bound}"), &Course::of_plans(&rollouts));
             }
@@ -65,9 +67,11 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     report.add_published();
     Ok(Found {
         protocol: format!(
-            "ks1d, {count} held-out cases, {steps} control steps, horizon of {horizon} control steps, a solve before every control step, one solve at a time on \
-             one thread, in double precision; the model is the plant. Objective: track and effort_u of the task, summed over the horizon, no \
-             terminal term. Timings vary by machine. The published milliseconds stand under the median; the source does not say which mean they are."
+            "ks1d, {count} held-out cases, {steps} control steps, horizon of {horizon} control steps, a \
+             solve before every control step, one solve at a time on one thread, in double precision; the \
+             model is the plant. Objective: track and effort_u of the task, summed over the horizon, no \
+             terminal term. Timings vary by machine. The published milliseconds are in the column of the \
+             median; the source does not say which mean they are."
         ),
         findings: report.findings,
         tables: vec![report.table],
@@ -75,7 +79,7 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     })
 }
 
-/// All cases under model predictive control; each is kept, so that an interrupted experiment goes on.
+/// All cases under model predictive control; each is cached, so that an interrupted experiment can resume.
 fn plan(
     workshop: &Workshop<'_>,
     config: &Config,
@@ -123,20 +127,21 @@ impl Course {
         }
     }
 
-    /// Of the last states.
+    /// Mean over the last states.
     fn last(&self) -> f64 {
         mean(&self.energy[self.energy.len().saturating_sub(LAST)..])
     }
 }
 
-/// What solves or decisions took, in milliseconds.
+/// Duration of solves or decisions, in milliseconds.
 struct Times {
     solves: Option<usize>,
     iterations: Option<f64>,
     p50: f64,
-    /// Of those that changed the plan. The others only see that the plan before, one step later, is still good enough.
+    /// Median of solves that changed the plan. The other solves only find that the previous plan, shifted by
+    /// one step, is still good enough.
     iterating_p50: Option<f64>,
-    /// Of the first of every case, which begin from no plan.
+    /// Median of the first solves of the cases, which start without a plan.
     cold_p50: Option<f64>,
     p99: f64,
     slowest: Option<f64>,
@@ -170,14 +175,14 @@ impl Times {
     }
 }
 
-/// Milliseconds of solves, the fastest first.
+/// Milliseconds of solves, fastest first.
 fn sorted<'a>(solves: impl Iterator<Item = &'a Solve>) -> Vec<f64> {
     let mut times: Vec<f64> = solves.map(|solve| solve.seconds * 1e3).collect();
     times.sort_by(f64::total_cmp);
     times
 }
 
-/// What is told.
+/// The results.
 struct Report {
     table: Table,
     chart: Chart,
@@ -201,8 +206,9 @@ impl Report {
             "99 % (ms)",
             "slowest (ms)",
         ];
-        let caption = "Mean z² over space, states and cases; milliseconds of one solve, of the policy of one decision. Solves that do not iterate find the \
-                       plan before, one step later, still good enough; cold ones are the first of every case.";
+        let caption = "Mean z² over space, states and cases; milliseconds of one solve, for the policy of \
+                       one decision. Solves that do not iterate find that the previous plan, shifted by one \
+                       step, is still good enough; cold ones are the first of every case.";
         Report {
             table: Table::new("methods", caption, &columns),
             chart: Chart::new("courses", "ks1d under model predictive control", "time", "mean z²").log_y(),
@@ -247,8 +253,8 @@ impl Report {
         };
         let busy = times.iterating_p50.unwrap_or(times.p50);
         let mut finding = format!(
-            "{name}, |u| ≤ {bound}: {} ms per solve (median; {} ms of those that iterate), 99 % of them within {} ms, {verdict} {BAR} ms; the energy ends at \
-             {}; {unfinished}.",
+            "{name}, |u| ≤ {bound}: {} ms per solve (median; {} ms of those that iterate), 99 % of them \
+             within {} ms, {verdict} {BAR} ms; the energy ends at {}; {unfinished}.",
             number(times.p50),
             number(busy),
             number(times.p99),

@@ -92,8 +92,8 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
             format!("from {} to {}{doubt}", number(before.value), number(after.value))
         };
         findings.push(format!(
-            "{name}, 20 agents: training with the least noise changes the loss without noise {}, with that \
-             noise {}.",
+            "{name}, 20 agents: training with the smallest noise changes the loss without noise {}, and the \
+             loss with that noise {}.",
             change(clean[0], noisy[0]),
             change(clean[1], noisy[1])
         ));

@@ -1,5 +1,5 @@
-//! `noise-effort`: what swarms spend, up to ten times as large as in training, by policies trained without
-//! and with noise.
+//! `noise-effort`: effort of swarms up to ten times as large as in training, for policies trained without and
+//! with noise.
 
 use cinoc_control::Config;
 
@@ -12,7 +12,7 @@ use crate::workshop::{LabError, Point, Workshop, noise};
 
 const LEVELS: [(f64, f64); 2] = [(0.0, 0.0), (0.02, 0.01)];
 const AGENTS: [usize; 10] = [15, 20, 30, 40, 50, 60, 80, 110, 150, 200];
-/// A swarm that spends so many times what it spends in training has blown up.
+/// The effort has blown up if it is this many times that with the trained number of agents.
 const BLOWN_UP: f64 = 10.0;
 
 pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
@@ -80,7 +80,7 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     })
 }
 
-/// A policy, whatever noise it was trained with, measured without noise.
+/// A policy trained with any noise, measured without noise.
 fn calm(config: &Config, agents: usize, cases: usize) -> Result<Point, LabError> {
     let sets = [noise(0.0, 0.0), vec![set("agents", agents)]].concat();
     Ok(Point::new(config, cases).with(&sets)?)

@@ -1,4 +1,4 @@
-//! `optimum`: how good could any policy be? Beside the shipped policies stand plans: all actions of a case,
+//! `optimum`: how good could any policy be? Compares the shipped policies with plans: all actions of a case,
 //! optimised through the solver from the same state.
 
 use std::time::Instant;
@@ -19,7 +19,7 @@ use crate::workshop::{LabError, Point, Trained, Workshop, work};
 /// Steps of a quick rollout.
 const QUICK_STEPS: usize = 6;
 
-/// What is optimised.
+/// One optimisation problem.
 struct Setting {
     task: &'static str,
     agents: usize,
@@ -31,7 +31,7 @@ struct Setting {
     settings: Settings,
 }
 
-/// Everything that is optimised, task by task.
+/// All optimisation problems, task by task.
 fn all() -> Vec<Setting> {
     use Goal::{Final, TimeMean};
     let row = |task, agents, sets, goal| {
@@ -89,7 +89,7 @@ struct Posed<'a> {
 }
 
 impl Setting {
-    /// The shipped policy in these circumstances; where none is shipped, the one of the preset.
+    /// The shipped policy with these settings; if none is shipped, the policy of the preset.
     fn posed(&self, workshop: &Workshop<'_>) -> Result<Posed<'_>, LabError> {
         let trained = match workshop.shipped_policy(self.task) {
             Some(trained) => trained,
@@ -126,7 +126,7 @@ impl Posed<'_> {
         }
     }
 
-    /// Of one iteration: forward, forward again and backward.
+    /// Work of all descents; one iteration is forward, recomputed forward and backward.
     fn iteration_work(&self) -> f64 {
         4.0 * self.cases.count as f64 * work(self.config())
     }
@@ -135,21 +135,21 @@ impl Posed<'_> {
         (self.starts().len() * self.settings.all()) as f64 * self.iteration_work()
     }
 
-    /// What is measured and how often, in words.
+    /// Description of the problem.
     fn told(&self) -> String {
         let sets = self.setting.sets.iter().map(|set| format!(", {set}")).collect::<String>();
         let when = name_of(self.setting.goal.reported());
         format!("{}, {} agents{sets}, {when}", self.setting.task, self.setting.agents)
     }
 
-    /// The error of the policy; nothing if it left the finite numbers.
+    /// The error of the policy; empty if it became infinite or NaN.
     fn measured(&self, workshop: &Workshop<'_>) -> Result<Vec<f64>, LabError> {
         let measured =
             workshop.measure_policy("optimum", &self.trained, std::slice::from_ref(&self.point))?;
         Ok(cases_at(self.setting.goal.reported(), &measured[0].per_case).to_vec())
     }
 
-    /// A descent, kept for as long as neither the code nor the start changes.
+    /// A descent. It is cached until the code or the start changes.
     fn descent(&self, workshop: &Workshop<'_>, start: Start) -> Result<Descent, LabError> {
         let config = self.config();
         let settled = config.regardless_of_speed().to_toml();
@@ -194,7 +194,7 @@ impl Posed<'_> {
         descend(&problem, &actions, self.settings, watch).ok_or(LabError::Stopped)
     }
 
-    /// The actions a descent starts from, `[cases][steps][actions][agents]` in units of their bounds.
+    /// The initial actions of a descent, `[cases][steps][actions][agents]` in units of their bounds.
     fn actions(&self, workshop: &Workshop<'_>, start: Start) -> Vec<f64> {
         let (config, count) = (self.config(), self.cases.count);
         let per_case = config.time.steps * policy::actions(config) * config.agents;
@@ -202,7 +202,7 @@ impl Posed<'_> {
         match start {
             Start::Zero => zero(),
             Start::Pulse => (0..count).flat_map(|case| pulse(config, case)).collect(),
-            // a policy that leads out of the finite numbers is no start
+            // a policy whose rollout becomes infinite or NaN cannot be a start
             Start::Policy => controlled(config, &self.trained.policy.params, &self.cases, workshop.threads)
                 .map_or_else(|_| zero(), |rollouts| decided(config, &rollouts)),
         }
@@ -222,11 +222,11 @@ impl Goal {
 struct Best {
     /// Error of the policy.
     policy: Vec<f64>,
-    /// Least error that was found.
+    /// Least error found.
     least: Vec<f64>,
-    /// The same when nine tenths of the winning descent were done.
+    /// The same after nine tenths of the winning descent.
     late: Vec<f64>,
-    /// Cases that every start won.
+    /// Number of cases that each start won.
     won: Vec<(Start, usize)>,
 }
 
@@ -245,7 +245,7 @@ impl Best {
         Best { policy, least, late, won }
     }
 
-    /// By how many percent the least errors fell in the last tenth of the iterations.
+    /// Decrease of the least errors in the last tenth of the iterations, in per cent.
     fn still_moving(&self) -> f64 {
         100.0 * (1.0 - mean(&self.least) / mean(&self.late))
     }
@@ -275,8 +275,8 @@ impl Best {
 
     fn finding(&self, posed: &Posed<'_>) -> String {
         format!(
-            "{}: the policy has an error of {}, the best plans that were found {} ({} times less). In the \
-             last tenth of the descent they still fell by {} %.",
+            "{}: the policy has an error of {}, the best plans found {} ({} times less). In the last tenth \
+             of the descent the error of the plans still fell by {} %.",
             posed.told(),
             number(mean(&self.policy)),
             number(mean(&self.least)),
@@ -289,7 +289,7 @@ impl Best {
 fn table() -> Table {
     Table::new(
         "optimum",
-        "Error of the shipped policy and of the best open-loop plan that was found, on the same cases.",
+        "Error of the shipped policy and of the best open-loop plan found, on the same cases.",
         &[
             "task",
             "agents",
@@ -308,13 +308,14 @@ fn table() -> Table {
 }
 
 fn protocol() -> String {
-    "shipped policies, first cases of the test pool, the same for both. A plan is a sequence of actions \
-     of all agents in all control steps, within the bounds of the task, optimised for the error alone by \
-     projected Adam through the solver (cosine rate; the logarithm of the error; 1D in double, 2D in \
-     single precision), last errors in 1D then by projected L-BFGS, with the initial field known. \
-     Descents start from the policy's own actions and from zero, for ks1d also from a pulse in the second \
-     Fourier mode; of every case the best counts. The problem is not convex: a plan is an upper bound of \
-     the optimum, and no proof that nothing lower exists. A policy must also act without knowing the \
-     field elsewhere, and was trained with a cost of effort. Intervals are 95 % bootstrap over cases."
+    "shipped policies on the first cases of the test pool, the same cases for policy and plan. A plan is a \
+     sequence of actions of all agents in all control steps, within the bounds of the task. It is \
+     optimised for the error only, with the initial field known, by projected Adam through the solver \
+     (cosine rate; the logarithm of the error; 1D in double, 2D in single precision). The error at the \
+     last step in 1D is then optimised further by projected L-BFGS. Descents start from the policy's own \
+     actions and from zero, for ks1d also from a pulse in the second Fourier mode; for every case the \
+     best descent counts. The problem is not convex: the error of a plan is an upper bound of the optimal \
+     error, not a proof that nothing lower exists. A policy also does not know the field elsewhere, and \
+     was trained with a cost of effort. Intervals are 95 % bootstrap over cases."
         .to_string()
 }

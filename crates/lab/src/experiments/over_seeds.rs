@@ -4,9 +4,9 @@ use super::loss_cases;
 use crate::intervals::{Estimate, estimate, median};
 use crate::workshop::Measured;
 
-/// Seeds of the many trainings in 1D that are compared with each other.
+/// Number of seeds of 1D trainings that are compared with each other.
 pub(super) const SEEDS: u64 = 5;
-/// Fewer seeds carry no finding: one training may be lucky.
+/// With fewer seeds there is no finding: one training may be lucky.
 pub(super) const ENOUGH: usize = 3;
 
 /// Measurements `[seed][item]` as one list per item over the seeds.
@@ -14,7 +14,7 @@ pub(super) fn by_item(measured: &[Measured], items: usize) -> Vec<Vec<&Measured>
     (0..items).map(|item| measured.iter().skip(item).step_by(items).collect()).collect()
 }
 
-/// Median over seeds of the mean loss over cases. A seed that left the finite numbers makes it NaN.
+/// Median over seeds of the mean loss over cases. It is NaN if a seed became infinite or NaN.
 pub(super) fn median_loss(task: &str, seeds: &[&Measured]) -> Estimate {
     let cases: Vec<Vec<f64>> =
         seeds.iter().map(|measured| loss_cases(task, &measured.per_case).to_vec()).collect();
@@ -27,7 +27,7 @@ pub(super) fn median_of(seeds: &[f64]) -> Estimate {
     estimate(&cases, median)
 }
 
-/// Findings, if there are seeds enough to carry them.
+/// Findings, if there are enough seeds.
 pub(super) fn carried(seeds: usize, findings: Vec<String>) -> Vec<String> {
     match seeds {
         1 => vec!["one seed: no verdict.".to_string()],
@@ -36,7 +36,7 @@ pub(super) fn carried(seeds: usize, findings: Vec<String>) -> Vec<String> {
     }
 }
 
-/// As a part of a protocol.
+/// Text for a protocol.
 pub(super) fn told(seeds: usize) -> String {
     match seeds {
         1 => "one training seed; 95 % bootstrap intervals over cases".to_string(),

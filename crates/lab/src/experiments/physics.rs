@@ -1,4 +1,4 @@
-//! `physics`: the same policies under other coefficients than they were trained with.
+//! `physics`: the same policies with other coefficients than in training.
 
 use cinoc_control::config::Preset;
 
@@ -45,7 +45,7 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
 
     let mut table = Table::new(
         "fkpp1d",
-        "fkpp1d, trained with nu = 0.005 and rho = 3: loss at the last step under other coefficients.",
+        "fkpp1d, trained with nu = 0.005 and rho = 3: loss at the last step with other coefficients.",
         &["coefficient", "value", "loss", "uncontrolled"],
     );
     for (((key, value), loss), seeds) in fkpp_points.iter().zip(&on_fkpp).zip(&by_value) {

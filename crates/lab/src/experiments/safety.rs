@@ -1,5 +1,4 @@
-//! `safety`: what agents must not do. Obstacles with and without a filter; a density with and without exact
-//! conservation.
+//! `safety`: obstacles with and without a filter, and a density with and without exact conservation of mass.
 
 use cinoc_learn::evaluate::{Metric, Spread};
 
@@ -19,8 +18,9 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     let density = measured(workshop, DENSITY, "physics.transport", TRANSPORTS)?;
     Ok(Found {
         protocol: "the policies of the default preset (seed 0), not retrained; 100 cases of the test pool, \
-                   the same for both rows. Shares are of all agents, control steps and cases. Losses have 95 \
-                   % bootstrap intervals over cases, other numbers ± one standard deviation over cases."
+                   the same for both rows. Percentages are of all agents, control steps and cases. Losses \
+                   have 95 % bootstrap intervals over cases, other numbers ± one standard deviation over \
+                   cases."
             .to_string(),
         findings: vec![about_obstacles(&obstacles), about_mass(&density)],
         tables: vec![discs_table(&obstacles), mass_table(&density)],
@@ -53,7 +53,8 @@ fn losses(task: &str, measured: &Measured) -> [Cell; 2] {
 fn discs_table(measured: &[Measured]) -> Table {
     let mut table = Table::new(
         "obstacles",
-        "heat2d-obstacles: where agents are, with and without a filter that moves them to the rim.",
+        "heat2d-obstacles: positions of agents with and without a filter that moves them to the edge of a \
+         disc.",
         &["obstacles.filter", "in a disc (%)", "in a disc or its margin (%)", "loss", "uncontrolled"],
     );
     for (filter, measured) in FILTERS.iter().zip(measured) {
@@ -70,8 +71,8 @@ fn discs_table(measured: &[Measured]) -> Table {
 fn mass_table(measured: &[Measured]) -> Table {
     let mut table = Table::new(
         "mass",
-        "density2d: change of the mass over a rollout, and distance of centroid and spread from the target's \
-         at its end.",
+        "density2d: change of the mass over a rollout, and distance of centroid and spread from those of \
+         the target at its end.",
         &[
             "physics.transport",
             "mass change (%)",

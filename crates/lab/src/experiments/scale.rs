@@ -1,16 +1,17 @@
-//! `scale`: KS 1D on larger domains, with policies trained there and with the policy of the smallest, copied along the ring.
+//! `scale`: 1D KS on larger domains, with policies trained there and with the policy of the preset on several
+//! copies of its domain.
 
 use super::{Found, set};
 use crate::numbers::number;
 use crate::results::{Chart, Curve, Table};
 use crate::workshop::{LabError, Point, Workshop};
 
-/// Length, grid points, agents, and cases of the training pool.
+/// Length, grid points, agents, and size of the training pool.
 const SCALES: [(f64, usize, usize, usize); 3] =
     [(64.0, 256, 30, 512), (200.0, 512, 80, 256), (500.0, 1024, 200, 128)];
-/// The ring of the preset, so many times around.
+/// Number of copies of the domain of the preset.
 const COPIES: [usize; 4] = [1, 3, 9, 23];
-/// Energy that counts as stabilised, and the time it should take.
+/// Energy below which the field counts as stabilised, and the time it should take.
 const BAR: (f64, f64) = (1e-4, 5.0);
 
 pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
@@ -82,14 +83,16 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
         let when = settled
             .map_or("not within the horizon".to_string(), |time| format!("from t = {} on", number(time)));
         findings.push(format!(
-            "L = {length} with {} agents, trained on L = {trained}: below 1e-4 {when} (published: within {}; one seed).",
+            "L = {length} with {} agents, trained on L = {trained}: below 1e-4 {when} (published: within {}; \
+             one seed).",
             config.agents, BAR.1
         ));
     }
     Ok(Found {
         protocol: format!(
-            "ks1d, horizon 10 time units, {cases} held-out cases run uncontrolled for 200 time units. Trained on each domain, otherwise the preset; \
-             and the preset's policy on multiples of its own domain, with the same spacing of agents and grid, nothing retrained."
+            "ks1d, horizon 10 time units, {cases} held-out cases run without control for 200 time units \
+             before. Policies trained on each domain, otherwise the preset; and the preset's policy on \
+             multiples of its own domain, with the same spacing of agents and grid, not retrained."
         ),
         findings,
         tables: vec![table],

@@ -1,4 +1,4 @@
-//! `table`: both presets of every task beside no control and beside the published numbers.
+//! `table`: both presets of every task, compared with no control and with the published numbers.
 
 use cinoc_control::config::Preset;
 use cinoc_control::{Config, Tasks};
@@ -23,7 +23,7 @@ fn config(workshop: &Workshop<'_>, row: &str, task: &str, seed: u64) -> Result<C
     }
 }
 
-/// Enough fresh cases that the mean is known to about 1 %; `None` for the published ones.
+/// Cases of a task: the published ones, or enough test cases that the mean is known to about 1 %.
 pub(super) fn cases(task: &str) -> Sample {
     match task {
         "fkpp1d" | "heat1d" => Sample::Paper,
@@ -38,7 +38,7 @@ fn seeds(workshop: &Workshop<'_>, config: &Config) -> std::ops::Range<u64> {
     workshop.seeds(if config.task.dims == 1 { 5 } else { 3 })
 }
 
-/// A preset of a task, measured with every seed.
+/// Measurements of a preset of a task with every seed.
 struct Entry {
     preset: &'static str,
     config: Config,
@@ -76,11 +76,11 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
         more.row(entry.more());
     }
     Ok(Found {
-        protocol: "both presets of every task: default (what this project recommends) and paper (published \
-                   form and recipe), beside differentiable predictive control (dpc: one network that sees the \
-                   whole field, for one number of agents), 5 training seeds in 1D and 3 in 2D unless said otherwise; cases of the \
-                   test pool (fkpp1d and heat1d: the paper's 50). In brackets 95 % bootstrap intervals: \
-                   seeds are resampled, then cases within each."
+        protocol: "both presets of every task: default (recommended) and paper (published form and recipe), \
+                   compared with differentiable predictive control (dpc: one network that sees the whole \
+                   field, for one number of agents). 5 training seeds in 1D and 3 in 2D unless stated \
+                   otherwise; cases of the test pool (fkpp1d and heat1d: the paper's 50). In brackets 95 % \
+                   bootstrap intervals: seeds are resampled, then cases within each seed."
             .to_string(),
         findings: entries.iter().filter_map(Entry::finding).collect(),
         tables: vec![main, more],
@@ -133,8 +133,8 @@ impl Entry {
         &self.config.task.name
     }
 
-    /// Mean over cases and seeds of a number per case. A seed whose rollouts left the finite numbers leaves
-    /// none.
+    /// Mean over cases and seeds of a number per case. There is none if the rollouts of a seed became
+    /// infinite or NaN.
     fn over_seeds<'a>(&'a self, of: impl Fn(&'a Measured) -> &'a [f64]) -> Estimate {
         let seeds: Vec<Vec<f64>> = self.measured.iter().map(|measured| of(measured).to_vec()).collect();
         estimate(&seeds, mean)
@@ -197,11 +197,11 @@ impl Entry {
         let (task, preset, ours) = (self.task(), self.preset, self.ours());
         if ours.value.is_nan() {
             return Some(format!(
-                "{task} ({preset}): the rollouts of at least one seed left the finite numbers."
+                "{task} ({preset}): the rollouts of at least one seed became infinite or NaN."
             ));
         }
         let Estimate { value, low, high } = self.better()?;
-        // an interval that contains 1 carries no verdict, neither do few seeds
+        // no verdict if the interval contains 1 or there are too few seeds
         let verdict = match (low > 1.0, high < 1.0) {
             _ if self.measured.len() < ENOUGH => format!("{} seed(s): no verdict", self.measured.len()),
             (true, _) => format!("below the published value by a factor of {}", number(value)),

@@ -1,5 +1,5 @@
-//! `theory`: the gradient of M agents against that of the mean-field limit, heat1d in
-//! its published form with every agent's weight divided by M.
+//! `theory`: the gradient of M agents compared with that of the mean-field limit, for heat1d in its published
+//! form with the weight of every agent divided by M.
 
 use cinoc_adjoint::Threads;
 use cinoc_control::config::Preset;
@@ -15,7 +15,8 @@ use crate::results::{Chart, Curve, Table};
 use crate::workshop::{LabError, Workshop};
 
 const AGENTS: [usize; 8] = [4, 8, 16, 32, 64, 128, 256, 512];
-/// Fewer agents stand too far apart for the shortest wave that the policy knows, a quarter of the domain: powers are fitted from here.
+/// Exponents are fitted from this number of agents. Fewer agents are too far apart for the shortest wave of
+/// the policy, a quarter of the domain.
 const SMALLEST: usize = 16;
 const PLACEMENTS: [&str; 3] = ["regular", "ends included", "random"];
 
@@ -32,12 +33,12 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
 
     let mut errors = Table::new(
         "errors",
-        "Distance of the gradients, |g_M − g| / |g|; of random placements the root mean square over draws.",
+        "Distance of the gradients, |g_M − g| / |g|; for random placements the root mean square over draws.",
         &["policy", "M", PLACEMENTS[0], PLACEMENTS[1], PLACEMENTS[2]],
     );
     let mut slopes = Table::new(
         "slopes",
-        "Power of M, fitted from M = 16 on, with its 95 % confidence interval.",
+        "Exponent of M, fitted from M = 16 on, with its 95 % confidence interval.",
         &["policy", "placement", "power", "from", "to"],
     );
     let mut chart = Chart::new("errors", "gradient of M agents", "agents", "|g_M − g| / |g|").log_x().log_y();
@@ -78,7 +79,8 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
             ]);
             let falls = distances[first..].is_sorted_by(|a, b| a > b);
             findings.push(format!(
-                "{name} policy, {placement}: the error falls {} from M = {} on, as M to the power {} ({} to {}).",
+                "{name} policy, {placement}: the error falls {} from M = {} on, as M to the power {} ({} to \
+                 {}).",
                 if falls { "monotonically" } else { "NOT monotonically" },
                 agents[first],
                 number(slope.slope),
@@ -87,16 +89,18 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
             ));
         }
         findings.push(format!(
-            "{name} policy: halving the order of the quadrature moves the limit by {} of its length.",
+            "{name} policy: halving the order of the quadrature changes the limit by {} of its norm.",
             number(change)
         ));
     }
     Ok(Found {
         protocol: format!(
-            "heat1d in double precision, observe.sampling = \"linear\", every agent's weight divided by M (all swarms have the authority of 8 agents), \
-             no penalty for collisions; {cases} held-out cases, {draws} random placements; the limit by Gauss-Legendre quadrature over start \
-             positions, {order} nodes per cell. Expected: -1/2 for random places (Monte Carlo), -1 with both ends of the span included, -2 for \
-             midpoints until the bends of the observation at cell edges show, then -1."
+            "heat1d in double precision, observe.sampling = \"linear\", every agent's weight divided by M \
+             (all swarms have the authority of 8 agents), no collision penalty; {cases} held-out cases, \
+             {draws} random placements; the limit by Gauss-Legendre quadrature over start positions, {order} \
+             nodes per cell. Expected: -1/2 for random positions (Monte Carlo), -1 with both ends of the \
+             span included, -2 for midpoints until the kinks of the observation at cell edges dominate, then \
+             -1."
         ),
         findings,
         tables: vec![slopes, errors],

@@ -1,4 +1,4 @@
-//! A training, update by update.
+//! Learning curve of a training.
 
 use cinoc_figure::{Colour, Figure, Lines, Series};
 
@@ -6,9 +6,9 @@ use super::look::WIDTH;
 use crate::over_cases::quantile;
 use crate::training_log::TrainingLog;
 
-/// Terms below this share of the lowest loss are not shown: they do not matter to the optimiser.
+/// Terms below this fraction of the lowest loss are not shown: they have no effect on the optimiser.
 const SMALLEST_SHARE: f64 = 1e-4;
-/// Colours of the palette before black, which is the whole loss.
+/// Number of palette colours before black; black is the total loss.
 const TERM_COLOURS: usize = 6;
 
 /// Loss and terms, gradient norm with the bound it is clipped to, and learning rate against updates.
@@ -49,12 +49,12 @@ fn gradient(log: &TrainingLog, clip: f64) -> Lines {
         .labels("updates", "norm before clipping")
         .log_y()
         .series(Series::new("", &log.updates, &log.gradient_norm));
-    // a bound so large that it does nothing would squeeze the curve
+    // a bound far above the curve would compress it
     let near = range(&log.gradient_norm).1 * 10.0 > clip;
     if near { chart.reference(clip, "clip") } else { chart }
 }
 
-/// Smallest and largest of the positive values; of none, an interval that is empty.
+/// Smallest and largest of the positive values; an empty interval if there are none.
 fn range(values: &[f64]) -> (f64, f64) {
     let positive = values.iter().copied().filter(|&value| value > 0.0 && value.is_finite());
     positive.fold((f64::INFINITY, 0.0), |(low, high), value| (low.min(value), high.max(value)))

@@ -1,4 +1,4 @@
-//! What means the same in every figure looks the same.
+//! Common colours, sizes and labels of all figures.
 
 use cinoc_control::Config;
 use cinoc_figure::{Colour, ColourMap};
@@ -6,14 +6,14 @@ use cinoc_figure::{Colour, ColourMap};
 /// Width of a figure in points: the column of a report.
 pub(super) const WIDTH: f64 = 760.0;
 
-/// With the policy.
+/// Colour of results with the policy.
 pub(super) const CONTROLLED: Colour = Colour::palette(0);
-/// Without control.
+/// Colour of results without control.
 pub(super) const UNCONTROLLED: Colour = Colour::GREY;
-/// What the field should become.
+/// Colour of the target.
 pub(super) const TARGET: Colour = Colour::palette(1);
 
-/// The metric on an axis; the target of a stabilisation task is 0.
+/// Axis label of the metric; the target of a stabilisation task is 0.
 pub(super) const METRIC: &str = "mean (z − z*)²";
 
 /// Colours of the field: densities are never negative, other fields have both signs.
@@ -25,7 +25,7 @@ pub(super) fn field_colours(config: &Config) -> ColourMap {
     }
 }
 
-/// A time with at most four significant digits, without the noise of its multiplication.
+/// A time with at most four significant digits, without rounding noise.
 pub(super) fn short(time: f64) -> String {
     format!("{time:.3e}").parse::<f64>().expect("a number that was just written").to_string()
 }

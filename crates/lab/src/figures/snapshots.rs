@@ -1,4 +1,4 @@
-//! One case at a few moments.
+//! One 1D case at a few times.
 
 use cinoc_figure::{Figure, Legend, Lines, Series};
 
@@ -6,8 +6,8 @@ use super::look::{CONTROLLED, TARGET, UNCONTROLLED, WIDTH, short};
 use crate::Evaluated;
 use crate::evaluated::Control;
 
-/// The field with and without control against the target at the start, after a tenth and a third of the time, and at the end;
-/// triangles on the axis are the agents.
+/// The field with and without control, and the target, at the start, after a tenth and a third of the time,
+/// and at the end. Triangles on the axis are the agents.
 pub fn snapshots(evaluated: &Evaluated, case: usize) -> Figure {
     let (n, agents, steps) = (evaluated.config.points(), evaluated.config.agents, evaluated.steps());
     let (positions, times) = (evaluated.positions(), evaluated.times());

@@ -7,11 +7,12 @@ use crate::Evaluated;
 use crate::evaluated::Control;
 use crate::over_cases::quantile;
 
-/// Share of the error's magnitudes inside the colour limits: the largest, at the very start, would wash out what is left.
+/// Fraction of the error magnitudes inside the colour limits: with the largest errors, at the start, the
+/// remaining error would be invisible.
 const ERRORS_SHOWN: f64 = 0.95;
 
-/// Maps of a case: the field without control, with control and the agents' paths, and the error that is left. The first two share
-/// their colours.
+/// Maps of a case: the field without control, the field with control and the agents' paths, and the remaining
+/// error. The first two share their colours.
 pub fn space_time(evaluated: &Evaluated, case: usize) -> Figure {
     let uncontrolled = evaluated.field(Control::Off, case);
     let controlled = evaluated.field(Control::On, case);
@@ -45,7 +46,7 @@ pub fn space_time(evaluated: &Evaluated, case: usize) -> Figure {
         )
 }
 
-/// Time along x, position along y, every value in the middle of its cell.
+/// Time along x, position along y, every value at the centre of its cell.
 fn map(evaluated: &Evaluated, field: &[f64]) -> Map {
     let (times, positions) = (evaluated.times(), evaluated.positions());
     let n = positions.len();

@@ -1,4 +1,4 @@
-//! How all cases go on average: the error and what it costs.
+//! Error and actions over time, over all cases.
 
 use cinoc_figure::{Colour, Figure, Legend, Lines, Series};
 
@@ -7,8 +7,8 @@ use crate::Evaluated;
 use crate::evaluated::Control;
 use crate::over_cases::Spread;
 
-/// Median and 10-90 % band over the cases of the error with and without control, of the mean speed `|v|` where agents move, and of
-/// the mean intensity `|u|`.
+/// Median and 10-90 % band over the cases of the error with and without control, of the mean speed `|v|`
+/// where agents move, and of the mean intensity `|u|`.
 pub fn time_courses(evaluated: &Evaluated) -> Figure {
     let mut panels = vec![error(evaluated)];
     panels.extend(action(evaluated, "v", "agents' speed", "mean |v|"));
@@ -37,7 +37,7 @@ fn error(evaluated: &Evaluated) -> Lines {
 
 /// `None` if agents have no such action.
 fn action(evaluated: &Evaluated, name: &str, title: &str, label: &str) -> Option<Lines> {
-    // an action is what happens from its time on, so that the last time has none
+    // an action acts from its time on, so the last time has none
     let times = &evaluated.times()[..evaluated.steps()];
     let all: Option<Vec<_>> = cases(evaluated).map(|case| evaluated.mean_magnitude(name, case)).collect();
     let spread = Spread::of(&all?);
@@ -56,7 +56,7 @@ fn cases(evaluated: &Evaluated) -> std::ops::Range<usize> {
     0..evaluated.cases.count
 }
 
-/// Limits of a logarithmic axis that hold the bands, down to a decade below the medians.
+/// Limits of a logarithmic axis that contain the bands, down to a decade below the medians.
 fn shown(spreads: &[&Spread]) -> (f64, f64) {
     let least = |of: fn(&Spread) -> &Vec<f64>| {
         spreads

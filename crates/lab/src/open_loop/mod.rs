@@ -1,4 +1,5 @@
-//! How good could any policy be? All actions of all agents, optimised from the state a policy starts from.
+//! How good could any policy be? All actions of all agents are optimised, from the initial state of the
+//! policy.
 //!
 //! For every case, with `a` the actions of all agents in all control steps, in units of their bounds,
 //!
@@ -6,17 +7,17 @@
 //! min over a in [-1, 1]^n of  log J(a),   J = mean over time of mean (z_t - z*)^2, or mean (z_T - z*)^2
 //! ```
 //!
-//! Nothing but the error counts: no effort, no distances between agents. Gradients come through the solver.
-//! The logarithm has the same minimum, and its gradient keeps its size while the error falls by orders of
-//! magnitude, as Adam needs. Actions that leave their bounds are projected back after every update. The best
-//! iterate of every case is kept, so that a descent is never worse than its start.
+//! Only the error counts: no effort, no distances between agents. Gradients come through the solver. The
+//! logarithm has the same minimum, and its gradient keeps its size while the error falls by orders of
+//! magnitude, which Adam needs. Actions outside their bounds are projected back after every update. The best
+//! iterate of every case is kept, so a descent is never worse than its start.
 //!
-//! Adam stops early where the error can fall to almost nothing, because such a minimum is sharp in some
-//! directions and flat in others. There a descent goes on with L-BFGS in the same box, of `J` itself, case by
-//! case.
+//! If the error can fall to almost zero, Adam stops early, because such a minimum is sharp in some directions
+//! and flat in others. The descent then continues with L-BFGS on `J` itself in the same box, case by case.
 //!
-//! The problem is not convex. What a descent finds is a plan that exists, so the optimum is at most as large;
-//! a descent from elsewhere may find a better one. It is an upper bound of the optimum, not a lower one.
+//! The problem is not convex. A descent finds one plan, so the optimal error is at most that of this plan. A
+//! descent from another start may find a better plan. The result is an upper bound of the optimal error, not
+//! a lower bound.
 
 mod problem;
 mod starts;
@@ -32,33 +33,33 @@ use serde::{Deserialize, Serialize};
 
 const B1: f64 = 0.9;
 const B2: f64 = 0.99;
-/// Derivatives of the logarithm below this do nothing.
+/// Derivatives of the logarithm below this have no effect.
 const EPS: f64 = 1e-12;
-/// Rate of the last update, as a share of that of the first.
+/// Rate of the last update, as a fraction of the first rate.
 const LAST_RATE: f64 = 1e-3;
-/// Share of the iterations after which a descent should no longer move much.
+/// Fraction of the iterations after which the error should no longer fall much.
 const LATE: f64 = 0.9;
-/// Cases that are polished between two looks at the watch.
+/// Number of cases polished between two calls of the watch.
 const AT_ONCE: usize = 4;
-/// Pairs that L-BFGS remembers.
+/// Number of pairs that L-BFGS keeps.
 const MEMORY: usize = 20;
 
-/// The hash of this code, which decides what a descent finds.
+/// The hash of this code: descents of other code are not reused.
 pub(crate) fn code_hash() -> u64 {
     let code = concat!(include_str!("mod.rs"), include_str!("problem.rs"), include_str!("starts.rs"));
     cinoc_learn::files::fnv1a(code.as_bytes())
 }
 
-/// Which error is made small.
+/// The error that is minimised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goal {
     /// The mean over all control steps.
     TimeMean,
-    /// That after the last control step.
+    /// The error after the last control step.
     Final,
 }
 
-/// How long and how fast a descent goes.
+/// Number of iterations and step size of a descent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Updates of the actions by Adam.
@@ -70,18 +71,18 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// All iterations.
+    /// Total number of iterations.
     pub fn all(&self) -> usize {
         self.iterations + self.polish
     }
 }
 
-/// What a descent found, a number per case.
+/// Result of a descent, one number per case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Descent {
-    /// Error of the actions it started from; infinite if that is not a number.
+    /// Error of the initial actions; infinite if it is NaN.
     pub start: Vec<f64>,
-    /// Least error when nine tenths of the iterations were done, those of L-BFGS if there were any.
+    /// Least error after nine tenths of the iterations (of L-BFGS, if it was used).
     pub late: Vec<f64>,
     /// Least error.
     pub best: Vec<f64>,
@@ -96,7 +97,7 @@ impl Descent {
         Descent { start: none.clone(), late: none.clone(), best: none, actions: start.to_vec() }
     }
 
-    /// A case after more iterations, if they made it better.
+    /// Replaces a case by the result of more iterations, if it is better.
     fn replace(&mut self, case: usize, better: Polished) {
         self.late[case] = better.late;
         if better.best < self.best[case] {
@@ -106,7 +107,7 @@ impl Descent {
         }
     }
 
-    /// Keeps what is better than all before.
+    /// Keeps actions that are better than all before.
     fn note(&mut self, values: &[f64], actions: &[f64]) {
         let variables = actions.len() / values.len();
         for (case, &value) in values.iter().enumerate() {
@@ -119,8 +120,9 @@ impl Descent {
     }
 }
 
-/// Descends from `start` with Adam and a cosine rate, then with L-BFGS if asked for. `watch` is told how
-/// many iterations are done, those of L-BFGS shared out among the cases; `None` if it returned false.
+/// Descends from `start` with Adam and a cosine rate, then with L-BFGS if `polish` is positive. `watch` gets
+/// the number of iterations done; those of L-BFGS are divided among the cases. Returns `None` if `watch`
+/// returned false.
 ///
 /// # Panics
 /// If `start` is not as long as the actions of all cases.
@@ -156,7 +158,7 @@ pub fn descend<T: Real>(
             if scale.is_finite() && gradient.iter().all(|derivative| derivative.is_finite()) {
                 gradient.iter_mut().for_each(|derivative| *derivative *= scale);
             } else {
-                // beyond the finite numbers, or without any error left: back to the best
+                // infinite or NaN, or no error left: back to the best
                 let part = case * variables..(case + 1) * variables;
                 actions[part.clone()].copy_from_slice(&descent.actions[part]);
                 gradient.fill(0.0);
@@ -181,14 +183,14 @@ pub fn descend<T: Real>(
     Some(descent)
 }
 
-/// A case after more iterations.
+/// Result of more iterations of a case.
 struct Polished {
     late: f64,
     best: f64,
     actions: Vec<f64>,
 }
 
-/// Goes on from the best actions of a case with L-BFGS.
+/// Continues from the best actions of a case with L-BFGS.
 fn polish<T: Real>(problem: &Problem<T>, case: usize, iterations: usize, descent: &Descent) -> Polished {
     let variables = problem.variables();
     let (unit, from) = (descent.best[case], &descent.actions[case * variables..(case + 1) * variables]);
@@ -203,7 +205,7 @@ fn polish<T: Real>(problem: &Problem<T>, case: usize, iterations: usize, descent
         let gradient = gradient.into_iter().map(|derivative| derivative / unit).collect();
         bounded::Evaluation { value: values[0] / unit, gradient }
     };
-    // no curvature is known from below: only its iterations end it
+    // no lower bound of the curvature is known: only the number of iterations ends it
     let stop = Stop { suboptimality: 0.0, curvature: 0.0, iterations };
     let found = Lbfgs::new(MEMORY).minimise(from, &stop, evaluate);
     let late = least[(LATE * least.len() as f64) as usize];

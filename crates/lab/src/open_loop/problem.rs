@@ -10,27 +10,26 @@ use cinoc_control::{Cases, Config, objective, policy};
 
 use super::Goal;
 
-/// Memory for values of all steps, in bytes; a program that needs more computes them again.
+/// Memory for stored values of all steps, in bytes; a program that needs more recomputes them.
 const STORE_BYTES: usize = 300_000_000;
-/// Cases worked on together in 1D: they fill the vectors of the arithmetic units, and several threads have
-/// some.
+/// Cases per chunk in 1D: enough to fill SIMD vectors, few enough to share the work among threads.
 const CHUNK_1D: usize = 8;
 
 /// Cases of a task whose actions are the variables.
 pub struct Problem<T: Real> {
     program: Program<T>,
-    /// The same for one case.
+    /// The same program for one case.
     single: Program<T>,
     threads: Threads,
     strategy: Strategy,
     samples: usize,
     steps: usize,
-    /// Actions of one case in one step.
+    /// Number of actions of one case in one step.
     per_step: usize,
     fixed: Vec<Vec<T>>,
     states: Vec<Vec<T>>,
     weights: Vec<Vec<f64>>,
-    /// Which fixed input is the factor of a case.
+    /// Index of the fixed input that is the factor of a case.
     factor: usize,
 }
 
@@ -43,7 +42,7 @@ pub struct Evaluation {
 }
 
 impl<T: Real> Problem<T> {
-    /// The error of these cases in the sense of `goal`, without noise and failures, in the precision `T`.
+    /// The problem for these cases and this `goal`, without noise and failures, in the precision `T`.
     ///
     /// # Panics
     /// If the cases live on another grid than the config's.
@@ -92,12 +91,12 @@ impl<T: Real> Problem<T> {
         &self.threads
     }
 
-    /// Cases.
+    /// Number of cases.
     pub fn cases(&self) -> usize {
         self.samples
     }
 
-    /// Variables of one case: actions of all agents in all steps.
+    /// Number of variables of one case: actions of all agents in all steps.
     pub fn variables(&self) -> usize {
         self.steps * self.per_step
     }
@@ -108,7 +107,7 @@ impl<T: Real> Problem<T> {
         self.evaluate_with(&self.program, 0..self.samples, actions)
     }
 
-    /// The same of one case.
+    /// The same for one case.
     pub fn evaluate_case(&self, case: usize, actions: &[f64]) -> Evaluation {
         self.evaluate_with(&self.single, case..case + 1, actions)
     }
@@ -125,7 +124,7 @@ impl<T: Real> Problem<T> {
         Evaluation { values: all(&found.fixed[self.factor]), gradient: all(&found.sequences[0]) }
     }
 
-    /// The errors alone, by a run forward.
+    /// The errors only, by a forward run.
     pub fn values(&self, actions: &[f64]) -> Vec<f64> {
         let actions: Vec<T> = actions.iter().map(|&action| T::of(action)).collect();
         self.program.forward(&self.run(0..self.samples, &actions), &self.threads).terms.swap_remove(0)
@@ -149,8 +148,7 @@ impl<T: Real> Problem<T> {
     }
 }
 
-/// The task with its error as the only term of the loss, every case with a factor (which `train.hold` asks
-/// for).
+/// The task with its error as the only loss term. Every case has a factor, which `train.hold` enables.
 fn error_alone(config: &Config, goal: Goal) -> Config {
     let mut alone = config.plain();
     (alone.noise.sensor, alone.noise.actuator, alone.failure.share) = (0.0, 0.0, 0.0);

@@ -1,23 +1,23 @@
-//! Where descents start.
+//! Initial actions of descents.
 
 use std::f64::consts::TAU;
 
 use cinoc_control::agents::start_positions;
 use cinoc_control::{Config, Trajectories};
 
-/// Share of the horizon that a pulse takes.
+/// Length of a pulse, as a fraction of the horizon.
 const PULSE: f64 = 1.0 / 3.0;
 /// Smallest and largest amplitude of a pulse, in units of the bound.
 const AMPLITUDES: [f64; 2] = [0.05, 0.25];
 
-/// Where a descent starts.
+/// Initial actions of a descent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// What the policy does.
+    /// The actions of the policy.
     Policy,
-    /// No action at all.
+    /// Zero actions.
     Zero,
-    /// A pulse in the second Fourier mode: from zero a descent may stay symmetric.
+    /// A pulse in the second Fourier mode: a descent from zero may stay symmetric.
     Pulse,
 }
 
@@ -32,7 +32,7 @@ impl Start {
     }
 }
 
-/// What agents did in rollouts, in units of their bounds: intensities, then velocities, step by step.
+/// The actions of agents in rollouts, in units of their bounds: intensities, then velocities, step by step.
 pub fn decided(config: &Config, rollouts: &Trajectories<f32>) -> Vec<f64> {
     let bounds = [("u", config.actuation.u_max), ("v", config.actuation.v_max)];
     let records: Vec<(&[f32], f64)> = bounds
@@ -50,7 +50,7 @@ pub fn decided(config: &Config, rollouts: &Trajectories<f32>) -> Vec<f64> {
 }
 
 /// Intensities of static agents in the second Fourier mode during the first third of a rollout. Amplitudes
-/// and phases are scattered evenly over the cases.
+/// and phases are spread evenly over the cases.
 pub fn pulse(config: &Config, case: usize) -> Vec<f64> {
     let scattered = |irrational: f64| ((case + 1) as f64 * irrational).fract();
     let [least, most] = AMPLITUDES;

@@ -1,4 +1,4 @@
-//! Gradients against differences, and descents where something is known about the optimum.
+//! Gradients against finite differences, and descents where the optimum is known or bounded.
 
 use super::*;
 use cinoc_adjoint::Threads;
@@ -19,7 +19,7 @@ fn heat(cases: usize) -> (Config, Cases) {
     small("heat1d", &["agents=2", "time.steps=12", "grid.n=24", "observe.n_ref=24"], cases)
 }
 
-/// Numbers in [-1/2, 1/2) without a pattern.
+/// Irregular numbers in [-1/2, 1/2).
 fn scattered(len: usize) -> Vec<f64> {
     (0..len).map(|i| ((i as f64 + 1.0) * 0.618_033_988_75).fract() - 0.5).collect()
 }
@@ -55,8 +55,8 @@ fn the_gradient_is_that_of_central_differences() {
 
 #[test]
 fn a_linear_quadratic_problem_is_solved_to_its_known_optimum() {
-    // agents that stand still make heat linear in their intensities. A target that some intensities within
-    // the bounds reach has the optimum 0.
+    // with static agents the heat equation is linear in the intensities. A target that some intensities
+    // within the bounds reach has the optimum 0.
     let (mut config, mut cases) = heat(1);
     config.actuation.v_max = Some(0.0);
     let problem = Problem::<f64>::new(&config, &cases, Goal::Final, 1);
@@ -71,8 +71,8 @@ fn a_linear_quadratic_problem_is_solved_to_its_known_optimum() {
     assert!((problem.values(&found.actions)[0] / found.best[0] - 1.0).abs() < 1e-6);
 }
 
-/// The field after the last step of a plan, by finding the target of least error: the error is quadratic in
-/// the target, `mean (z_T - z*)^2`, so that three values along every axis give `z_T`.
+/// The field after the last step of a plan, computed as the target of least error. The error is quadratic in
+/// the target, `mean (z_T - z*)^2`, so three values along every axis give `z_T`.
 fn reached(config: &Config, cases: &Cases, plan: &[f64]) -> Vec<f64> {
     let n = cases.n;
     let error = |target: Vec<f64>| {

@@ -1,4 +1,4 @@
-//! The commands that make a policy and its report again.
+//! The commands that reproduce a policy and its report.
 
 use cinoc_control::Cases;
 use cinoc_control::config::ConfigError;

@@ -1,6 +1,7 @@
-//! `report.md`: what was trained, how well it does, and how to get the same again.
+//! `report.md`: what was trained, how good it is, and how to reproduce it.
 //!
-//! A report holds no date, no path and no timing of the evaluation: the same run and cases give the same text.
+//! A report contains no date, no path and no timing of the evaluation: the same run and cases give the same
+//! text.
 
 mod commands;
 mod plates;
@@ -33,7 +34,7 @@ pub enum ReportError {
     /// A folder cannot be made or a file cannot be read.
     #[error("cannot {action} {}: {error}", path.display())]
     Io {
-        /// What was tried, as a verb.
+        /// The failed action, as a verb.
         action: &'static str,
         /// The folder or file.
         path: PathBuf,
@@ -51,7 +52,7 @@ pub enum ReportError {
     Config(#[from] ConfigError),
 }
 
-/// All that a report is about.
+/// The content of a report.
 pub struct Report<'a> {
     /// The policy, with the config it was trained with.
     pub policy: &'a PolicyFile,
@@ -63,13 +64,14 @@ pub struct Report<'a> {
     pub rollouts: &'a Rollouts,
     /// The cases that were rolled out.
     pub cases: &'a Cases,
-    /// What the cases are, in words, such as "100 held-out cases".
+    /// Description of the cases, such as "100 held-out cases".
     pub cases_label: &'a str,
-    /// `metrics.jsonl` of the training, if it is there.
+    /// `metrics.jsonl` of the training, if it exists.
     pub metrics: Option<&'a Path>,
 }
 
-/// Writes `report.md` and its figures about a policy evaluated as it was trained; returns the path of the report.
+/// Writes `report.md` and its figures for a policy evaluated with its training config. Returns the path of
+/// the report.
 pub fn write_report(
     folder: &Path,
     policy: &PolicyFile,
@@ -84,7 +86,8 @@ pub fn write_report(
 }
 
 impl Report<'_> {
-    /// Writes `report.md` and its figures into a folder, which is made if there is none; returns the path of the report.
+    /// Writes `report.md` and its figures into a folder, which is created if necessary. Returns the path of
+    /// the report.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, ReportError> {
         let log = match self.metrics {
             Some(path) => TrainingLog::read(path).map_err(|error| io_error("read", path, error))?,

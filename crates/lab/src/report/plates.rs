@@ -10,7 +10,7 @@ use crate::training_log::TrainingLog;
 
 /// A figure of the report.
 pub(super) struct Plate {
-    /// File name without its end.
+    /// File name without extension.
     pub name: &'static str,
     /// The picture.
     pub figure: Figure,
@@ -19,7 +19,7 @@ pub(super) struct Plate {
 }
 
 impl Report<'_> {
-    /// All figures; without updates in the log there is no learning curve.
+    /// All figures. If the log has no updates, there is no learning curve.
     pub(super) fn plates(&self, log: &TrainingLog) -> Vec<Plate> {
         let evaluated = &Evaluated { config: self.config, cases: self.cases, rollouts: self.rollouts };
         let (case, count) = (evaluated.median_case(), self.cases.count);
@@ -29,8 +29,8 @@ impl Report<'_> {
                 name: "snapshots",
                 figure: snapshots_2d(&run),
                 caption: format!(
-                    "The field without control and with control, agents as dots with their way so far, contours of the target: \
-                     {which}."
+                    "The field without and with control, agents as dots with their trails, contour lines \
+                     of the target: {which}."
                 ),
             }],
             Err(_) => vec![
@@ -38,15 +38,15 @@ impl Report<'_> {
                     name: "space_time",
                     figure: space_time(evaluated, case),
                     caption: format!(
-                        "The field without control, with control and the agents' paths, and the error that is left, \
-                         its colours cut at the 95th percentile: {which}."
+                        "The field without control, the field with control and the agents' paths, and the \
+                         remaining error, with colours clipped at the 95th percentile: {which}."
                     ),
                 },
                 Plate {
                     name: "snapshots",
                     figure: snapshots(evaluated, case),
                     caption: format!(
-                        "The same case at a few moments, agents as triangles on the axis: {which}."
+                        "The same case at a few times, agents as triangles on the axis: {which}."
                     ),
                 },
             ],

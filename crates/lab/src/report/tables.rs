@@ -15,7 +15,8 @@ pub(super) fn results(evaluation: &Evaluation) -> String {
         row("half-way, uncontrolled", off) + &row("half-way, **controlled**", on)
     });
     [
-        "| mean (z − z*)² over space | mean over cases | std over cases | mean ± 2 std (the paper's form) |\n".to_string(),
+        "| mean (z − z*)² over space | mean over cases | std over cases | mean ± 2 std (the paper's form) |\n"
+            .to_string(),
         "|---|---:|---:|---:|\n".to_string(),
         row("final, uncontrolled", off.last),
         row("final, **controlled**", on.last),
@@ -26,7 +27,7 @@ pub(super) fn results(evaluation: &Evaluation) -> String {
     .concat()
 }
 
-/// Our result beside the paper's, if it has one for the task.
+/// Our result and the paper's, if the paper has the task.
 pub(super) fn beside_the_paper(evaluation: &Evaluation) -> Option<String> {
     let paper = published(&evaluation.task)?;
     let (what, of): (_, fn(Metric) -> Spread) = match paper.reported {
@@ -39,27 +40,33 @@ pub(super) fn beside_the_paper(evaluation: &Evaluation) -> Option<String> {
         [
             format!("| {what} error, mean ± 2 std over cases | uncontrolled | controlled |\n"),
             "|---|---:|---:|\n".to_string(),
-            format!("| this policy | {} | {} |\n", ours(evaluation.uncontrolled), ours(evaluation.controlled)),
+            format!(
+                "| this policy | {} | {} |\n",
+                ours(evaluation.uncontrolled),
+                ours(evaluation.controlled)
+            ),
             format!("| CINOC, published | {} | {} |\n", paper.uncontrolled, paper.cinoc),
             format!(
                 "| best baseline, published ({}) | {} | {} |\n\n",
                 paper.best_baseline, paper.uncontrolled, paper.baseline
             ),
             format!(
-                "Published: {PAPER}. Numbers compare only on the published cases and with the task's own settings.\n"
+                "Published: {PAPER}. Numbers are comparable only on the published cases and with the \
+                 settings of the task.\n"
             ),
         ]
         .concat(),
     )
 }
 
-/// What the agents spent, and what only some tasks measure.
+/// The effort of the agents, and measures of some tasks only.
 pub(super) fn effort(evaluation: &Evaluation) -> String {
     let Evaluation { agents, effort, controlled, uncontrolled, violations, .. } = evaluation;
     let mut text = String::new();
     if effort.mean_u2 > 0.0 {
         text += &format!(
-            "Effort of {agents} agents: mean u² = {} per agent, Σ u² = {} over all agents (means over time and cases).\n",
+            "Effort of {agents} agents: mean u² = {} per agent, Σ u² = {} over all agents (means over time \
+             and cases).\n",
             number(effort.mean_u2),
             number(effort.sum_u2)
         );

@@ -18,7 +18,7 @@ impl Report<'_> {
             format!("## Training\n\n{}", self.training(log)),
             format!("## Results\n\n{}", self.results()),
             format!("## Figures\n\n{}", plates.iter().map(plate).collect::<Vec<_>>().join("\n")),
-            format!("## Make it again\n\n```sh\n{}```\n", commands::commands(self)?),
+            format!("## Reproduce\n\n```sh\n{}```\n", commands::commands(self)?),
             folded("Complete config of the training", &self.policy.config.to_toml()),
         ];
         Ok(sections.join("\n"))

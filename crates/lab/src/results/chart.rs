@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Chart {
     /// Part of a file name.
     pub name: String,
-    /// Above it.
+    /// Title above the chart.
     pub title: String,
     /// Name of the x axis.
     pub x: String,
@@ -17,30 +17,31 @@ pub struct Chart {
     pub log_x: bool,
     /// Whether the y axis is logarithmic.
     pub log_y: bool,
-    /// A horizontal line to compare with, and what it says.
+    /// A horizontal reference line and its label.
     pub reference: Option<(f64, String)>,
     /// The curves.
     pub curves: Vec<Curve>,
 }
 
-/// One curve; a value that is missing or not finite leaves a gap.
+/// One curve; missing, infinite or NaN values leave a gap.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
-    /// In the legend.
+    /// Label in the legend.
     pub label: String,
-    /// Where.
+    /// x values.
     pub x: Vec<f64>,
-    /// What.
+    /// y values.
     pub y: Vec<Option<f64>>,
     /// Lower and upper edge of a band around it, if it has one; gaps are as in the curve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub band: Option<(Edge, Edge)>,
-    /// Dashed: what somebody else published.
+    /// Dashed: a published curve of others.
     #[serde(default)]
     pub published: bool,
 }
 
-/// One edge of a band. JSON has no NaN: what is not finite has to be nothing, or the file could not be read again.
+/// One edge of a band. JSON has no NaN: infinite or NaN values must be `None`, or the file could not be read
+/// again.
 pub type Edge = Vec<Option<f64>>;
 
 impl Chart {
@@ -81,7 +82,7 @@ impl Chart {
 }
 
 impl Curve {
-    /// Through points.
+    /// A curve through points.
     pub fn new(label: &str, x: &[f64], y: &[f64]) -> Curve {
         Curve { label: label.to_string(), x: x.to_vec(), y: finite(y), band: None, published: false }
     }
@@ -91,13 +92,13 @@ impl Curve {
         Curve { band: Some((finite(&low), finite(&high))), ..self }
     }
 
-    /// As somebody else published it.
+    /// Marks it as published by others.
     pub fn published(self) -> Curve {
         Curve { published: true, ..self }
     }
 }
 
-/// Values, with gaps where they are not finite.
+/// Values, with `None` for infinite or NaN.
 fn finite(values: &[f64]) -> Vec<Option<f64>> {
     values.iter().map(|&value| Some(value).filter(|value| value.is_finite())).collect()
 }

@@ -4,7 +4,7 @@ use cinoc_figure::{Colour, Figure, Legend, Lines, Series};
 
 use super::{Chart, Curve};
 
-/// Points of width and height.
+/// Width and height in points.
 const SIZE: (f64, f64) = (420.0, 300.0);
 
 impl Chart {
@@ -42,7 +42,7 @@ impl Chart {
 }
 
 impl Curve {
-    /// What the curve is of: its label, without who measured it.
+    /// The label without the part that says who measured it.
     fn key(&self) -> &str {
         self.label.strip_suffix(", published").unwrap_or(&self.label)
     }

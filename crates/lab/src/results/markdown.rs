@@ -3,7 +3,8 @@
 use super::Results;
 use crate::numbers::duration;
 
-/// The results as Markdown under a heading of the given depth; `folder` leads from the text to the figures.
+/// The results as Markdown under a heading of the given depth; `folder` is the path from the text to the
+/// figures.
 pub fn markdown(results: &Results, heading: &str, folder: &str) -> String {
     let Results { name, title, command, protocol, findings, tables, charts, cost, provenance } = results;
     let findings: String = findings.iter().map(|finding| format!("- {finding}\n")).collect();

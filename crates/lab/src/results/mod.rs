@@ -1,8 +1,8 @@
-//! What an experiment found: tables, charts and findings, as one file that everything else is made from.
+//! Results of an experiment: tables, charts and findings in one file. Everything else is generated from it.
 //!
-//! `NAME.json` is the truth. Markdown, CSV and figures are drawn from it (`markdown`, `draw`), so that a page
-//! of results can be made again from committed files without measuring anything. A results file holds no date
-//! and no path.
+//! `NAME.json` is the source. Markdown, CSV and figures are generated from it (`markdown`, `draw`), so a page
+//! of results can be generated again from committed files without new measurements. A results file contains
+//! no date and no path.
 
 mod chart;
 mod draw;
@@ -26,34 +26,34 @@ use thiserror::Error;
 
 use crate::figures::SaveError;
 
-/// All that an experiment found.
+/// The results of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Results {
     /// Name of the experiment.
     pub name: String,
-    /// What it is about, as a heading.
+    /// The heading.
     pub title: String,
-    /// The command that makes it again.
+    /// The command that reproduces it.
     pub command: String,
-    /// What was measured, how, on what.
+    /// What was measured, how, and on which cases.
     pub protocol: String,
-    /// What the numbers say, also where that contradicts the paper.
+    /// Conclusions from the numbers, also where they contradict the paper.
     pub findings: Vec<String>,
     /// The numbers.
     pub tables: Vec<Table>,
-    /// The numbers, drawn.
+    /// The charts.
     pub charts: Vec<Chart>,
-    /// What it cost.
+    /// Its cost.
     pub cost: Cost,
-    /// What made it; `None` in files from before this was recorded.
+    /// Code, policies and settings that produced it; `None` in files from before this was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
 }
 
-/// What an experiment cost, as if nothing it needs had been there.
+/// The cost of an experiment, as if no cached training or measurement had existed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
-    /// Policies that were trained.
+    /// Number of trained policies.
     pub trainings: usize,
     /// Seconds of their training.
     pub training_seconds: f64,
@@ -72,7 +72,7 @@ pub enum ResultsError {
     /// A figure cannot be drawn or written.
     #[error(transparent)]
     Figure(#[from] SaveError),
-    /// A file is none of ours.
+    /// A file is not a results file.
     #[error("{}: not a results file ({error}); make it again with cinoc reproduce", path.display())]
     Damaged {
         /// The file.
@@ -80,7 +80,7 @@ pub enum ResultsError {
         /// What is wrong with it.
         error: serde_json::Error,
     },
-    /// An earlier file has another form, so that nothing of it can be kept.
+    /// An earlier file has other columns, so nothing of it can be kept.
     #[error(
         "{name}.json was made by other code and its table {table:?} has other columns: move it away, or \
          measure all tasks (what was measured now is kept in the folder of runs)"
@@ -108,7 +108,7 @@ impl Results {
         for chart in &self.charts {
             crate::figures::save(&chart.figure(), folder, &self.file_of(&chart.name))?;
         }
-        // last: where it is, everything is
+        // written last: if it exists, all other files exist
         Ok(text(format!("{}.json", self.name), &json)?)
     }
 
@@ -118,9 +118,9 @@ impl Results {
         serde_json::from_str(&text).map_err(|error| ResultsError::Damaged { path: path.to_path_buf(), error })
     }
 
-    /// Puts back what an earlier run of the whole experiment found about other tasks than those measured now,
-    /// in its order. Rows, curves and findings say first which task they are about; a chart may be about one
-    /// task alone. What the experiment costs is what the whole of it did.
+    /// Adds the results of an earlier complete run for the tasks that were not measured now, in the order of
+    /// that run. Rows, curves and findings start with the name of their task; a chart may be about one task
+    /// only. The cost is that of the complete run.
     pub fn beside(mut self, earlier: Results, measured: &[String]) -> Result<Results, ResultsError> {
         let of_row = |row: &Vec<Cell>| row[0].shown();
         let first_word = |text: &str| text.split([' ', ':', ',']).next().unwrap_or_default().to_string();
@@ -158,7 +158,7 @@ impl Results {
         Ok(self)
     }
 
-    /// Whether this code made it.
+    /// Whether this code produced it.
     pub fn state(&self) -> State {
         self.provenance.as_ref().map_or(State::Unrecorded, Provenance::state)
     }
@@ -177,7 +177,7 @@ mod tests {
         let mut table = Table::new("curve", "Loss against M.", &["M", "loss", "published"]);
         table.row([16.into(), 6.75e-5.into(), "1.5e-4".into()]);
         table.row([64.into(), Cell::from(None), "".into()]);
-        // a swarm that left the finite numbers has neither a loss nor an interval
+        // a swarm whose rollout became infinite or NaN has neither a loss nor an interval
         let curve = Curve::new("heat2d", &[16.0, 64.0], &[6.75e-5, f64::NAN])
             .band(vec![5e-5, f64::NAN], vec![8e-5, f64::NAN]);
         let chart = Chart::new("curve", "Loss", "M", "loss").log_x().log_y().curve(curve);

@@ -1,4 +1,4 @@
-//! The page of all results, made from the committed files alone.
+//! The page of all results, generated from the committed files only.
 
 use std::path::Path;
 
@@ -6,11 +6,12 @@ use super::{Results, ResultsError, markdown};
 use crate::experiments::experiments;
 
 const HEAD: &str = "# Results\n\n\
-    Made by `cinoc reproduce page` from the files in `results/`; nothing here is written by hand. Every section names the command that \
-    makes it again. Published numbers are those of \"CINOC: Cardinality-Invariant Neural Operator Policies for Scalable PDE Control\" \
-    (ICML 2026).\n";
+    Made by `cinoc reproduce page` from the files in `results/`; nothing here is written by hand. Every \
+    section names the command that makes it again. Published numbers are those of \"CINOC: \
+    Cardinality-Invariant Neural Operator Policies for Scalable PDE Control\" (ICML 2026).\n";
 
-/// The page; experiments that have no file yet are left out. `folder` is where the files are, `link` how the page gets there.
+/// The page. Experiments without a file are left out. `folder` contains the files; `link` is the path from
+/// the page to this folder.
 pub fn page(folder: &Path, link: &str) -> Result<String, ResultsError> {
     let mut sections = vec![HEAD.to_string()];
     for experiment in experiments() {

@@ -1,49 +1,50 @@
-//! What made a results file: code, policies, settings.
+//! Provenance of a results file: code, policies, settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-/// Identity of the numbers that this code gives. Code that trains and measures the same bits has the same one, however
-/// it is written (`tests/numerics.rs`). Presets are not part of it: every measurement is known by all its settings.
+/// Identity of the numbers that this code computes. Code that trains and measures the same bits has the same
+/// identity, however it is written (`tests/numerics.rs`). Presets are not part of it: every measurement is
+/// identified by all its settings.
 pub fn numerics() -> &'static str {
     let key = "identity = \"";
     let line = include_str!("../../numerics.toml").lines().find_map(|line| line.strip_prefix(key));
     line.and_then(|rest| rest.strip_suffix('"')).expect("numerics.toml names an identity")
 }
 
-/// What made some results. Hashes are FNV-1a, 64 bits.
+/// Provenance of results. Hashes are FNV-1a, 64 bits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
     /// The code: version of the project and identity of its numbers ([`numerics`]).
     pub version: String,
-    /// Versions that made the parts which were kept from an earlier file.
+    /// Versions that produced the parts kept from an earlier file.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub earlier: BTreeSet<String>,
-    /// Of every setting of every training and measurement.
+    /// Hash of all settings of all trainings and measurements.
     pub settings: String,
-    /// Of every policy file that was used, by name.
+    /// Hash of every policy file that was used, by name.
     pub policies: BTreeMap<String, String>,
 }
 
-/// Whether results are of this code.
+/// Whether results were produced by this code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// All of them.
+    /// By this code.
     Current,
-    /// Other code made at least a part of them.
+    /// At least partly by other code.
     Stale,
-    /// They were made before this was recorded.
+    /// Produced before this was recorded.
     Unrecorded,
 }
 
-/// This code, as results name it.
+/// The name of this code in results.
 pub fn version() -> String {
     format!("{}+{}", env!("CARGO_PKG_VERSION"), numerics())
 }
 
 impl Provenance {
-    /// Of this code, beside what was kept from an earlier file.
+    /// The provenance of new results together with parts kept from an earlier file.
     pub(super) fn beside(mut self, earlier: Option<Provenance>) -> Provenance {
         let Some(earlier) = earlier else {
             self.earlier.insert("no record".to_string());
@@ -104,7 +105,7 @@ mod tests {
         assert!(in_part.told().contains("(parts of it by 0.0.1+0)"), "{}", in_part.told());
         assert_eq!(made(&version()).beside(Some(made(&version()))).state(), State::Current);
         assert_eq!(made(&version()).beside(None).state(), State::Stale);
-        // what was stale in part stays so when another part is measured again
+        // partly stale results stay stale when another part is measured again
         assert_eq!(made(&version()).beside(Some(in_part)).state(), State::Stale);
     }
 

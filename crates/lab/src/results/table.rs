@@ -22,13 +22,13 @@ pub struct Table {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Cell {
-    /// Measured to all its digits; shown with three.
+    /// A number with all digits; shown with three.
     Number(f64),
-    /// The same with the ends of its 95 % interval.
+    /// A number with the ends of its 95 % interval.
     Interval([f64; 3]),
-    /// A word, or a number as somebody printed it.
+    /// A word, or a number as published.
     Text(String),
-    /// Not measured, or not finite.
+    /// Not measured, infinite or NaN.
     Nothing,
 }
 
@@ -46,7 +46,7 @@ impl Table {
     /// Adds a row.
     ///
     /// # Panics
-    /// If it has another number of cells than there are columns.
+    /// If the number of cells is not the number of columns.
     pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
         let cells: Vec<Cell> = cells.into_iter().collect();
         assert_eq!(cells.len(), self.columns.len(), "a row of {}", self.name);
@@ -78,7 +78,7 @@ impl Table {
         line(heading.map(|name| quoted(&name)).collect()) + &rows.collect::<String>()
     }
 
-    /// Rows as people read them, the heading first.
+    /// Rows as text for readers, the heading first.
     pub fn shown(&self) -> Vec<Vec<String>> {
         let rows = self.rows.iter().map(|row| row.iter().map(Cell::shown).collect());
         std::iter::once(self.columns.clone()).chain(rows).collect()
@@ -108,7 +108,7 @@ impl Cell {
         }
     }
 
-    /// Itself as a column of CSV and, if the column has intervals, its ends as two more.
+    /// The cell as a CSV column and, if the column has intervals, the ends as two more.
     fn columns(&self, spread: bool) -> Vec<String> {
         let ends = match self {
             Cell::Interval([_, low, high]) => [low, high].map(|&end| Cell::Number(end).exact()),
@@ -134,7 +134,7 @@ impl From<f64> for Cell {
 
 impl From<Estimate> for Cell {
     fn from(Estimate { value, low, high }: Estimate) -> Cell {
-        // ends that are the number itself would say that it is exact
+        // ends equal to the number would mean that it is exact
         if value.is_finite() && low.is_finite() && high.is_finite() && low < high {
             Cell::Interval([value, low, high])
         } else {

@@ -1,4 +1,4 @@
-//! How much work something is, so that a progress bar can tell the time left.
+//! Estimates of work, so that a progress bar can show the remaining time.
 //!
 //! A rough count of multiplications; only ratios matter.
 
@@ -25,7 +25,7 @@ pub(super) fn training_work(config: &Config) -> f64 {
         let learning = 10.0 * gradients * config.train.batch as f64 * policy(config);
         return decisions * off.hold as f64 * physics(config) + learning;
     }
-    // forward, forward again and backward
+    // forward, recomputed forward, and backward
     4.0 * (config.train.updates * config.train.batch) as f64 * work(config)
 }
 

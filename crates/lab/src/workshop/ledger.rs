@@ -1,4 +1,4 @@
-//! What an experiment costs.
+//! Cost and provenance of an experiment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -6,39 +6,39 @@ use std::time::Instant;
 use super::{Workshop, fingerprint};
 use crate::results::{Cost, Provenance, version};
 
-/// What was spent since it was opened.
+/// Costs since it was opened.
 #[derive(Default)]
 pub(super) struct Ledger {
     opened: Option<Instant>,
-    /// Seconds by training, so that none is counted twice.
+    /// Seconds by training, so that no training is counted twice.
     trainings: BTreeMap<String, f64>,
-    /// Seconds of rollouts as they took when they were measured, and of those that were measured now.
+    /// Seconds of all rollouts, as they took when they were measured; `rollouts_now` are those measured now.
     rollouts: f64,
     rollouts_now: f64,
     trainings_now: f64,
     /// Hashes of the policies that were used, by name.
     policies: BTreeMap<String, String>,
-    /// Hashes of the settings of all that was trained and measured.
+    /// Hashes of the settings of all trainings and measurements.
     settings: BTreeSet<String>,
 }
 
 impl Workshop<'_> {
-    /// Begins to count.
+    /// Starts counting.
     pub(crate) fn open_ledger(&self) {
         *self.ledger.borrow_mut() = Ledger { opened: Some(Instant::now()), ..Ledger::default() };
     }
 
-    /// A training that the experiment needs took so long, now or before.
+    /// Records the duration of a training that the experiment needs, done now or before.
     pub(super) fn book_training(&self, name: &str, seconds: f64) {
         self.ledger.borrow_mut().trainings.insert(name.to_string(), seconds);
     }
 
-    /// A training was done just now.
+    /// Records a training that was done now.
     pub(super) fn book_training_now(&self, seconds: f64) {
         self.ledger.borrow_mut().trainings_now += seconds;
     }
 
-    /// A point took so long, now or before.
+    /// Records the duration of a point, measured now or before.
     pub(crate) fn book_rollout(&self, seconds: f64, now: bool) {
         let mut ledger = self.ledger.borrow_mut();
         ledger.rollouts += seconds;
@@ -47,17 +47,17 @@ impl Workshop<'_> {
         }
     }
 
-    /// A policy was used.
+    /// Records the use of a policy.
     pub(super) fn book_policy(&self, name: &str, hash: String) {
         self.ledger.borrow_mut().policies.insert(name.to_string(), hash);
     }
 
-    /// Something was trained or measured with these settings.
+    /// Records the settings of a training or measurement.
     pub(crate) fn book_settings(&self, settings: &str) {
         self.ledger.borrow_mut().settings.insert(fingerprint(settings));
     }
 
-    /// What made the results since it was opened.
+    /// The provenance of the results since it was opened.
     pub(crate) fn provenance(&self) -> Provenance {
         let ledger = self.ledger.borrow();
         let settings: Vec<&str> = ledger.settings.iter().map(String::as_str).collect();
@@ -69,7 +69,7 @@ impl Workshop<'_> {
         }
     }
 
-    /// What it cost since it was opened, as if nothing had been there before.
+    /// The cost since it was opened, as if nothing had been cached.
     pub(crate) fn close_ledger(&self) -> Cost {
         let ledger = self.ledger.borrow();
         let elapsed = ledger.opened.map_or(0.0, |opened| opened.elapsed().as_secs_f64());

@@ -1,4 +1,4 @@
-//! What a point turned out to be.
+//! Measurements of points.
 
 use std::fs;
 use std::time::Instant;
@@ -18,27 +18,28 @@ use crate::results::numerics;
 
 /// Seed of held-out cases: the same for every policy, so that policies are compared on the same cases.
 pub const CASES_SEED: u64 = 0;
-/// Share of the horizon over which the effort of a settled swarm is measured.
+/// Fraction of the horizon, at its end, over which the effort of a settled swarm is measured.
 const SETTLED: f64 = 0.7;
 
-/// A policy in circumstances, measured.
+/// Measurement of a policy under given circumstances.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// Cases it was measured on.
+    /// Number of cases.
     pub cases: usize,
-    /// How far the field was from its target; `None` if it left the finite numbers.
+    /// Distance of the field from its target; `None` if it became infinite or NaN.
     pub metric: Option<Metric>,
     /// The same without control, where that was asked for.
     pub uncontrolled: Option<Metric>,
-    /// The numbers behind the means, for intervals.
+    /// The numbers per case, for intervals.
     pub per_case: PerCase,
     /// The same without control, where that was asked for.
     pub uncontrolled_per_case: PerCase,
-    /// What the agents spent.
+    /// Effort of the agents.
     pub effort: Option<Effort>,
-    /// How often agents were inside obstacles: where there are any, of points beside no control.
+    /// How often agents were inside obstacles, if there are any; only for points measured with and without
+    /// control.
     pub violations: Option<Violations>,
-    /// Sum over agents of `u²`, mean over the last 70 % of the horizon and the cases.
+    /// Sum over agents of `u²`, mean over the last 70 % of the horizon and over the cases.
     pub settled_effort: Option<f64>,
     /// Mean over cases of the error after every control step.
     pub course: Vec<f64>,
@@ -48,7 +49,7 @@ pub struct Measured {
     pub training_seconds: Option<f64>,
 }
 
-/// A number per case; none of a rollout that left the finite numbers.
+/// Numbers per case; empty if the rollout became infinite or NaN.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PerCase {
     /// Error at the last control step.
@@ -57,12 +58,12 @@ pub struct PerCase {
     pub half: Vec<f64>,
     /// Mean error over all control steps.
     pub time_mean: Vec<f64>,
-    /// Mean of `u²` over agents and control steps; none without intensities.
+    /// Mean of `u²` over agents and control steps; empty without intensities.
     pub u2: Vec<f64>,
 }
 
 impl Workshop<'_> {
-    /// Measures points, training what is needed. Says beforehand how much work it will be.
+    /// Measures points and trains the policies they need. Announces the amount of work first.
     pub fn measure(&self, what: &str, points: &[Point]) -> Result<Vec<Measured>, LabError> {
         let mut to_train: Vec<_> = Vec::new();
         for point in points {
@@ -84,7 +85,7 @@ impl Workshop<'_> {
             .collect()
     }
 
-    /// Measures points of one policy, as it is.
+    /// Measures points of a given policy.
     pub fn measure_policy(
         &self,
         what: &str,
@@ -111,8 +112,8 @@ impl Workshop<'_> {
         Ok(Measured { training_seconds: trained.seconds, ..measured })
     }
 
-    /// What `make` gives, from the folder of measurements if it was made before under this key, which says
-    /// all that decides it but the code. Also whether it was made now.
+    /// The result of `make`, read from the folder of measurements if it exists for this key. The key contains
+    /// everything that determines the result except the code. Also returns whether it was made now.
     pub(crate) fn kept<X: Serialize + DeserializeOwned>(
         &self,
         key: &str,
@@ -121,7 +122,7 @@ impl Workshop<'_> {
         self.kept_if(key, || Ok(make()))
     }
 
-    /// The same of something that may fail, or be stopped; then nothing is kept.
+    /// The same for a `make` that may fail or be stopped; then nothing is kept.
     pub(crate) fn kept_if<X: Serialize + DeserializeOwned>(
         &self,
         key: &str,
@@ -129,7 +130,7 @@ impl Workshop<'_> {
     ) -> Result<(X, bool), LabError> {
         self.check()?;
         let folder = self.folder.join("measured");
-        // other code may measure other numbers
+        // other code may give other numbers
         let path = folder.join(format!("{}.json", fingerprint(&format!("{} {key}", numerics()))));
         if let Some(before) = fs::read_to_string(&path).ok().and_then(|text| serde_json::from_str(&text).ok())
         {
@@ -146,7 +147,7 @@ impl Workshop<'_> {
     fn roll_out(&self, point: &Point, policy: &PolicyFile) -> Measured {
         let (config, cases) = (&point.circumstances, self.cases(point));
         let start = Instant::now();
-        // a rollout that left the finite numbers is a result, not an error
+        // a rollout that became infinite or NaN is a result, not an error
         let with = controlled(config, &policy.params, &cases, self.threads).ok();
         let without = point.uncontrolled.then(|| uncontrolled(config, &cases, self.threads).ok()).flatten();
         let metric = |of: &Trajectories<f32>| Metric::of(config, &cases, of);
@@ -174,8 +175,8 @@ impl Workshop<'_> {
         measured
     }
 
-    /// The cases of a point: on the domain it was trained on those of the training's config, whatever has
-    /// changed since, and refined where the grid is.
+    /// The cases of a point. On the domain of the training these are the cases of the training's config,
+    /// whatever else has changed; on a finer grid they are refined.
     pub(crate) fn cases(&self, point: &Point) -> Cases {
         let (trained, config) = (&point.trained, &point.circumstances);
         let same_domain = trained.grid.length == config.grid.length;
@@ -207,14 +208,14 @@ impl Point {
         format!("measuring {} {}", self.trained.task, changed.join(" "))
     }
 
-    /// All settings that decide what is measured.
+    /// All settings that determine the measurement.
     fn settings(&self) -> String {
         let Point { trained, circumstances, cases, uncontrolled } = self;
         let configs = [trained, circumstances].map(|config| config.regardless_of_speed().to_toml()).concat();
         format!("{configs} {cases:?} {uncontrolled}")
     }
 
-    /// All that decides what is measured.
+    /// Everything that determines the measurement.
     fn key(&self, policy: &PolicyFile) -> String {
         let params: Vec<String> = policy.params.iter().map(|p| format!("{:x}", p.to_bits())).collect();
         format!("{} {}", self.settings(), params.join(" "))
@@ -258,8 +259,8 @@ fn settled_effort(trajectories: &Trajectories<f32>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    /// Measurements are kept as JSON; a parser that may miss the last bit would make cached results differ
-    /// from fresh ones.
+    /// Measurements are kept as JSON. A parser that loses the last bit would make cached results differ from
+    /// new ones.
     #[test]
     fn numbers_come_back_bit_by_bit() {
         let mut bits = 0x3f88_f02b_7a3d_1e5b_u64;

@@ -1,9 +1,9 @@
-//! Where experiments are done: policies are trained, points are measured, and nothing is done twice.
+//! Runs experiments: trains policies and measures points, each only once.
 //!
-//! An experiment says which [`Point`]s it needs. The workshop finds every policy among the shipped ones or
-//! among those it trained before, else trains it; it measures every point it has not measured before. Both
-//! are kept in a folder, so that an experiment that was interrupted goes on where it was, and experiments
-//! share what they have in common.
+//! An experiment lists the [`Point`]s it needs. The workshop takes every policy from the shipped ones or from
+//! earlier trainings, or trains it. It measures every point that was not measured before. Policies and
+//! measurements are kept in a folder, so an interrupted experiment can resume, and experiments share common
+//! parts.
 
 mod cost;
 mod ledger;
@@ -29,12 +29,12 @@ use thiserror::Error;
 use crate::results::ResultsError;
 use ledger::Ledger;
 
-/// How much is done.
+/// Size of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// As published, or more.
+    /// As large as published, or larger.
     Full,
-    /// Everything, but little of it: to see that it works. Its numbers mean nothing.
+    /// All parts, but very small: a test that it works. Its numbers mean nothing.
     Quick,
 }
 
@@ -48,25 +48,25 @@ impl Size {
     }
 }
 
-/// Who is told what goes on, and may ask to stop.
+/// Receives progress and can stop the work.
 pub trait Watch {
-    /// Work is about to begin: how much of it, in units of [`work`].
+    /// Work starts; its amount is in units of [`work`].
     fn begin(&self, what: &str, work: f64);
-    /// Some of it is done.
+    /// A part of the work is done.
     fn done(&self, work: f64);
-    /// What is being done now.
+    /// The current activity.
     fn now(&self, what: &str);
-    /// Whether to go on.
+    /// Whether to continue.
     fn keep_going(&self) -> bool;
 }
 
-/// A place to do experiments in.
+/// Runs experiments in a folder.
 pub struct Workshop<'a> {
-    /// How much is done.
+    /// Size of the experiments.
     pub size: Size,
     /// Threads.
     pub threads: usize,
-    /// Seeds of every training that is compared; `None` for what the experiment asks for.
+    /// Number of seeds of compared trainings; `None` for the default of the experiment.
     pub seeds: Option<usize>,
     /// Methods that are compared; `None` for all.
     pub methods: Option<Vec<String>>,
@@ -76,7 +76,7 @@ pub struct Workshop<'a> {
     pub folder: PathBuf,
     /// Folder of shipped policies.
     pub shipped: PathBuf,
-    /// Who watches.
+    /// Receives progress.
     pub watch: &'a dyn Watch,
     ledger: RefCell<Ledger>,
 }
@@ -84,18 +84,18 @@ pub struct Workshop<'a> {
 /// Why an experiment could not be finished.
 #[derive(Debug, Error)]
 pub enum LabError {
-    /// It was asked to stop; what is done is kept.
-    #[error("what is done is kept; go on with the same command")]
+    /// It was stopped; finished parts are kept.
+    #[error("finished parts are kept; continue with the same command")]
     Stopped,
-    /// Nothing is called that.
+    /// There is no experiment with this name.
     #[error("no experiment is called {name}; there are {known}, and all")]
     Unknown {
-        /// What was asked for.
+        /// The given name.
         name: String,
-        /// What there is.
+        /// The known names.
         known: String,
     },
-    /// A circumstance that the policy cannot be in.
+    /// Settings with which the policy cannot run.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// A training failed.
@@ -113,7 +113,7 @@ pub enum LabError {
 }
 
 impl<'a> Workshop<'a> {
-    /// A workshop that keeps runs and measurements in `folder` and knows the policies in `shipped`.
+    /// A workshop that keeps runs and measurements in `folder` and uses the policies in `shipped`.
     pub fn new(
         size: Size,
         threads: usize,
@@ -135,28 +135,28 @@ impl<'a> Workshop<'a> {
         }
     }
 
-    /// Seeds of a training that is compared.
+    /// Seeds of compared trainings.
     pub fn seeds(&self, full: u64) -> std::ops::Range<u64> {
         0..self.seeds.map_or(self.size.pick(full, 1), |seeds| seeds as u64)
     }
 
-    /// Whether a method is one of those compared.
+    /// Whether a method is compared.
     pub fn has_method(&self, name: &str) -> bool {
         self.methods.as_ref().is_none_or(|chosen| chosen.iter().any(|method| method == name))
     }
 
-    /// Whether a task is one of those asked for.
+    /// Whether a task was chosen.
     pub fn has_task(&self, name: &str) -> bool {
         self.tasks.as_ref().is_none_or(|chosen| chosen.iter().any(|task| task == name))
     }
 
-    /// Goes on unless somebody asked to stop.
+    /// An error if the work was stopped.
     pub fn check(&self) -> Result<(), LabError> {
         if self.watch.keep_going() { Ok(()) } else { Err(LabError::Stopped) }
     }
 }
 
-/// A short name of something long, the same on every machine.
+/// A short name of a long text, the same on every machine.
 fn fingerprint(text: &str) -> String {
     format!("{:016x}", fnv1a(text.as_bytes()))
 }

@@ -1,14 +1,14 @@
-//! A policy in circumstances: what is measured once.
+//! A point: a policy and the circumstances of one measurement.
 
 use cinoc_control::Config;
 use cinoc_control::config::ConfigError;
 
-/// A policy, as it is trained, and the circumstances it is measured in.
+/// A policy, given by its training config, and the circumstances of the measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// The training.
+    /// The config of the training.
     pub trained: Config,
-    /// What is other than in training.
+    /// The config of the measurement.
     pub circumstances: Config,
     /// Test cases.
     pub cases: Sample,
@@ -16,17 +16,17 @@ pub struct Point {
     pub uncontrolled: bool,
 }
 
-/// Which cases a point is measured on.
+/// The cases of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sample {
-    /// So many of the test pool.
+    /// This many cases of the test pool.
     Test(usize),
-    /// Those of the paper.
+    /// The cases of the paper.
     Paper,
 }
 
 impl Point {
-    /// A policy of a config in the circumstances it is trained in.
+    /// The policy of a config, measured with the same config.
     pub fn new(trained: &Config, cases: usize) -> Point {
         Point {
             trained: trained.clone(),
@@ -36,35 +36,36 @@ impl Point {
         }
     }
 
-    /// In other circumstances.
+    /// Changes settings of the measurement.
     pub fn with(mut self, sets: &[String]) -> Result<Point, ConfigError> {
         self.circumstances = self.circumstances.with_sets(sets)?;
         Ok(self)
     }
 
-    /// Of so many agents.
+    /// Changes the number of agents.
     pub fn agents(self, agents: usize) -> Result<Point, ConfigError> {
         self.with(&[format!("agents={agents}")])
     }
 
-    /// Beside the same cases without control.
+    /// Also measures the same cases without control.
     pub fn beside_uncontrolled(self) -> Point {
         Point { uncontrolled: true, ..self }
     }
 }
 
-/// The policy sees sensors and actuators with these standard deviations of noise.
+/// Settings for actuator and sensor noise with these standard deviations.
 pub fn noise(actuator: f64, sensor: f64) -> Vec<String> {
     vec![format!("noise.actuator={actuator:?}"), format!("noise.sensor={sensor:?}")]
 }
 
-/// A share of the agents fails when a share of the horizon is over.
+/// Settings for a failure: the fraction `share` of the agents fails after the fraction `when` of the horizon.
 pub fn failure(config: &Config, share: f64, when: f64) -> Vec<String> {
     let step = (when * config.time.steps as f64).round() as usize;
     vec![format!("failure.share={share:?}"), format!("failure.step={step}")]
 }
 
-/// The grid is so many times finer, with the solver step of a spectral scheme as many times smaller and the control interval kept.
+/// Settings for a grid that is `factor` times finer. The solver step of a spectral scheme becomes smaller by
+/// the same factor; the control interval is kept.
 pub fn refined(config: &Config, factor: usize) -> Vec<String> {
     let mut sets: Vec<String> = ["grid.n", "grid.n_y"]
         .into_iter()

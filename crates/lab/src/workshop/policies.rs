@@ -16,7 +16,7 @@ use super::{LabError, Workshop, fingerprint};
 use crate::results::numerics;
 use crate::training_log::TrainingLog;
 
-/// A policy and what its training took.
+/// A policy and the duration of its training.
 #[derive(Clone, Debug)]
 pub struct Trained {
     /// The policy.
@@ -25,17 +25,17 @@ pub struct Trained {
     pub seconds: Option<f64>,
 }
 
-/// How a training went.
+/// Outcome of a training.
 #[derive(Clone, Debug)]
 pub(crate) enum Outcome {
-    /// To its end.
+    /// It finished.
     Finished(TrainingLog),
-    /// It left the finite numbers, as this says.
+    /// It became infinite or NaN; the text is the error.
     Diverged(String),
 }
 
 impl Workshop<'_> {
-    /// The policy that training with this config gives.
+    /// The policy of a training with this config.
     pub fn policy(&self, config: &Config) -> Result<Trained, LabError> {
         self.book_settings(&config.regardless_of_speed().to_toml());
         if let Some(policy) = self.shipped(config) {
@@ -56,14 +56,14 @@ impl Workshop<'_> {
         Ok(Trained { policy, seconds: Some(seconds) })
     }
 
-    /// The shipped policy of a task, whatever it was trained with; `None` if there is none.
+    /// The shipped policy of a task, for any training config; `None` if there is none.
     pub(crate) fn shipped_policy(&self, task: &str) -> Option<Trained> {
         let policy =
             PolicyFile::read(&self.shipped.join(format!("{task}.safetensors")), Tasks::built_in()).ok()?;
         Some(Trained { policy, seconds: None })
     }
 
-    /// Trains a config unless it was before, and tells how that went. A training that diverged is a result
+    /// Trains a config unless it was trained before, and returns the outcome. A diverged training is a result
     /// too.
     pub(crate) fn outcome(&self, config: &Config) -> Result<Outcome, LabError> {
         match self.policy(config) {
@@ -76,12 +76,12 @@ impl Workshop<'_> {
         }
     }
 
-    /// Whether nothing has to be trained for the policy.
+    /// Whether the policy exists already.
     pub(crate) fn is_trained(&self, config: &Config) -> bool {
         self.folder.join(run_name(config)).join(POLICY).exists() || self.shipped(config).is_some()
     }
 
-    /// The shipped policy of the task, if it is what this config gives.
+    /// The shipped policy of the task, if it was trained with this config.
     fn shipped(&self, config: &Config) -> Option<PolicyFile> {
         PolicyFile::read(&self.shipped_path(config), Tasks::built_in())
             .ok()
@@ -121,8 +121,8 @@ impl Workshop<'_> {
     }
 }
 
-/// Name of a training's folder: what gives the same policy always has the same one, what other code trained
-/// never.
+/// Name of a training's folder. Configs that give the same policy have the same name; trainings of other code
+/// have another name.
 fn run_name(config: &Config) -> String {
     run_name_of(numerics(), config)
 }

@@ -1,11 +1,12 @@
-//! What minimisers of a smooth function in the box `[-1, 1]^n` share: which variables are free, when to stop, how far to go.
+//! Common parts of the minimisers of a smooth function in the box `[-1, 1]^n`: free variables, stopping rule,
+//! line search.
 
-/// Share of the decrease that the slope promises which a step has to reach.
+/// A step must reach this fraction of the decrease predicted by the slope.
 const ARMIJO: f64 = 1e-4;
-/// Halvings after which a direction is given up: what is left is rounding.
+/// After this many halvings the line search gives up: the step is then as small as rounding.
 const HALVINGS: usize = 30;
 
-/// A function at a point.
+/// Value and gradient of a function at a point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluation {
     /// Its value.
@@ -17,16 +18,16 @@ pub struct Evaluation {
 /// When a minimiser stops.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stop {
-    /// How far the value may be above the minimum, as a share of itself.
+    /// Allowed distance of the value from the minimum, as a fraction of the value.
     pub suboptimality: f64,
-    /// Least curvature of the function. With it the projected gradient `p` bounds the distance to the minimum in a convex
-    /// neighbourhood, `f - f* <= |p|^2 / (2 curvature)`.
+    /// Lower bound of the curvature of the function. In a convex neighbourhood the projected gradient `p`
+    /// then bounds the distance to the minimum: `f - f* <= |p|^2 / (2 curvature)`.
     pub curvature: f64,
-    /// Iterations after which it stops anyway.
+    /// Largest number of iterations.
     pub iterations: usize,
 }
 
-/// Where a minimiser stopped.
+/// Result of a minimisation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solution {
     /// The point.
@@ -57,7 +58,7 @@ impl Iterate {
         Iterate { x, at, iterations: 0, evaluations: 1 }
     }
 
-    /// Whether a minimum is near enough.
+    /// Whether the minimum is near enough.
     pub fn is_good(&self, stop: &Stop) -> bool {
         let square: f64 = free(&self.x, &self.at.gradient)
             .iter()
@@ -68,8 +69,9 @@ impl Iterate {
         square <= 2.0 * stop.curvature * stop.suboptimality * self.at.value.abs()
     }
 
-    /// Goes along the projection of `x + a direction` onto the box, `a = 1, 1/2, 1/4 ...`, until the value has fallen enough. Returns
-    /// where it was before; `None`, and stays, where no step is small enough.
+    /// Line search along the projection of `x + a direction` onto the box, `a = 1, 1/2, 1/4 ...`, until the
+    /// value has decreased enough. Returns the previous point. Returns `None` and does not move if no step
+    /// decreases the value enough.
     pub fn search(
         &mut self,
         direction: &[f64],
@@ -88,7 +90,7 @@ impl Iterate {
                 .sum();
             let at = evaluate(&x);
             self.evaluations += 1;
-            // a value that is not finite is never low enough
+            // an infinite or NaN value is never low enough
             if slope < 0.0 && at.value <= self.at.value + ARMIJO * slope {
                 self.iterations += 1;
                 return Some((std::mem::replace(&mut self.x, x), std::mem::replace(&mut self.at, at)));
@@ -98,7 +100,7 @@ impl Iterate {
         None
     }
 
-    /// Ends here.
+    /// The current point as the result.
     pub fn end(self, stop: &Stop) -> Solution {
         let converged = self.is_good(stop);
         let Iterate { x, at, iterations, evaluations } = self;
@@ -106,7 +108,7 @@ impl Iterate {
     }
 }
 
-/// The variables that are not held at a bound by the gradient.
+/// Variables are free unless the gradient holds them at a bound.
 pub(super) fn free(x: &[f64], gradient: &[f64]) -> Vec<bool> {
     x.iter().zip(gradient).map(|(&x, &g)| !(x <= -1.0 && g > 0.0 || x >= 1.0 && g < 0.0)).collect()
 }

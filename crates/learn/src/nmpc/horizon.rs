@@ -1,4 +1,5 @@
-//! The problem of one horizon: the objective of a sequence of actions from a given field, its gradient, a model of its Hessian.
+//! The optimisation problem of one horizon: the objective of a sequence of actions from a given field, its
+//! gradient, and a model of its Hessian.
 
 use std::sync::Arc;
 
@@ -10,14 +11,14 @@ use faer::{Accum, Mat, Par};
 
 use super::bounded::Evaluation;
 
-/// Change of an action, in units of its bound, that derivatives of the field are taken with. The field is close to linear in
-/// the actions, so that rounding counts more than the second derivative.
+/// Change of an action for finite differences of the field, in units of the bound of the action. The field is
+/// almost linear in the actions, so rounding matters more than the second derivative.
 const CHANGE: f64 = 1e-6;
 
-/// A task over some control steps, whose actions are the variables.
+/// A task over a number of control steps. The actions are the variables.
 pub struct Horizon {
     program: Arc<Program<f64>>,
-    /// The same step for as many samples as there are agents, to see what a change of each does.
+    /// The same step with one sample per agent; in each sample the action of one agent is changed.
     changed: Program<f64>,
     threads: Threads,
     steps: usize,
@@ -27,7 +28,7 @@ pub struct Horizon {
     fixed: Vec<Vec<f64>>,
     /// Weight of every term of the objective at every step.
     weights: Vec<Vec<f64>>,
-    /// What of the weights is on the error of a field, per step, and on `mean u^2`.
+    /// Weights of the error of the field, per step; `effort_weight` is the weight of `mean u^2`.
     error_weights: Vec<f64>,
     effort_weight: f64,
     z_record: usize,
@@ -35,10 +36,11 @@ pub struct Horizon {
 }
 
 impl Horizon {
-    /// Of `steps` control steps towards `target`, with `terminal` as the weight of the last field beside what it has as one of the steps.
+    /// A horizon of `steps` control steps towards `target`. `terminal` is the weight of the last field, in
+    /// addition to its weight as one of the steps.
     ///
     /// # Panics
-    /// If agents move or have no intensities: the variables are intensities of static agents.
+    /// If agents are mobile or have no intensities: the variables are intensities of static agents.
     pub fn new(config: &Config, target: &[f64], steps: usize, terminal: f64) -> Horizon {
         assert!(!config.mobile(), "agents that stand still");
         let mut config = config.plain();
@@ -59,7 +61,7 @@ impl Horizon {
             let term = objective::active(&config).find(|term| term.name == name);
             term.map_or(0.0, |term| term.weight(&config))
         };
-        // a sum over the steps, where training has a mean
+        // a sum over the steps; the training loss is a mean
         let over_steps = |term: &objective::Term| match term.name {
             "terminal" => (0..steps).map(|t| if t + 1 == steps { terminal } else { 0.0 }).collect(),
             _ => vec![term.weight(&config); steps],
@@ -87,17 +89,19 @@ impl Horizon {
         self.steps
     }
 
-    /// Variables: actions of all agents in all steps.
+    /// Number of variables: actions of all agents in all steps.
     pub fn variables(&self) -> usize {
         self.steps * self.agents
     }
 
-    /// Least curvature of the objective where what is left of the errors is convex: that of the effort.
+    /// Lower bound of the curvature of the objective where the error terms are convex: the curvature of the
+    /// effort.
     pub fn least_curvature(&self) -> f64 {
         2.0 * self.effort_weight * self.u_max.powi(2) / self.agents as f64
     }
 
-    /// The objective from the field `z` and its gradient with respect to the actions, by one sweep forward and one in reverse.
+    /// The objective from the field `z` and its gradient with respect to the actions, by one forward sweep
+    /// and one reverse sweep.
     pub fn evaluate(&self, z: &[f64], actions: &[f64]) -> Evaluation {
         let run = Run {
             samples: 1,
@@ -113,14 +117,15 @@ impl Horizon {
         Evaluation { value: gradient.loss, gradient: gradient.sequences.swap_remove(0) }
     }
 
-    /// The Gauss-Newton Hessian, `2 sum_t w_t J_t^T J_t / N + 2 w_u u_max^2 / M I` with `J_t` the derivative of the field after step `t` with
-    /// respect to the actions: without what the second derivative of the field contributes.
+    /// The Gauss-Newton Hessian, `2 sum_t w_t J_t^T J_t / N + 2 w_u u_max^2 / M I`, where `J_t` is the
+    /// derivative of the field after step `t` with respect to the actions. The second derivative of the field
+    /// is neglected.
     pub fn gauss_newton(&self, z: &[f64], actions: &[f64]) -> Mat<f64> {
         let (n, m) = (z.len(), self.agents);
         let jacobians = self.jacobians(z, actions);
         let mut h = Mat::zeros(self.variables(), self.variables());
         for (t, jacobian) in jacobians.iter().enumerate() {
-            // actions after step t do not act on its field
+            // actions after step t do not change the field of step t
             let past = (t + 1) * m;
             let block = h.as_mut().submatrix_mut(0, 0, past, past);
             let factor = 2.0 * self.error_weights[t] / n as f64;
@@ -130,8 +135,9 @@ impl Horizon {
         h
     }
 
-    /// Of every step the derivative of its field with respect to the actions up to it, `[points][actions]`. A step's actions are changed
-    /// one agent at a time, all agents as samples of one run that begins with that step.
+    /// For every step the derivative of its field with respect to the actions up to this step,
+    /// `[points][actions]`. The actions of a step are changed one agent at a time; the agents are the samples
+    /// of one run that starts at this step.
     fn jacobians(&self, z: &[f64], actions: &[f64]) -> Vec<Mat<f64>> {
         let (n, m) = (z.len(), self.agents);
         let fields = self.fields(&self.program, 1, z, actions);
@@ -183,7 +189,7 @@ impl Horizon {
     }
 }
 
-/// The physics that is controlled.
+/// The controlled system.
 pub struct Plant {
     session: Session<f64>,
     threads: Threads,
@@ -192,7 +198,8 @@ pub struct Plant {
 }
 
 impl Plant {
-    /// One control step with these actions, in units of their bounds. Returns the mean of `(z - z*)^2` after it and of `u^2` in it.
+    /// One control step with these actions, in units of their bounds. Returns the mean of `(z - z*)^2` after
+    /// it and of `u^2` in it.
     pub fn step(&mut self, actions: &[f64]) -> [f64; 2] {
         self.session.step(&[actions], &self.threads);
         let u2 = actions.iter().map(|a| (self.u_max * a).powi(2)).sum::<f64>() / actions.len() as f64;

@@ -1,17 +1,18 @@
 //! L-BFGS in a box.
 //!
-//! The inverse Hessian is that of the last pairs `s = x' - x`, `y = g' - g` (two-loop recursion, Nocedal 1980), restricted to the free
-//! variables: those at a bound that the gradient pushes out of the box stay there. The step is searched along its projection onto
-//! the box (Bertsekas 1982), so that many variables may reach or leave a bound at once.
+//! The inverse Hessian is approximated from the last pairs `s = x' - x`, `y = g' - g` (two-loop recursion,
+//! Nocedal 1980), restricted to the free variables. Variables at a bound that the gradient pushes out of the
+//! box stay there. The line search follows the projection onto the box (Bertsekas 1982), so many variables
+//! can reach or leave a bound at once.
 //!
-//! Pairs are kept from one minimisation to the next. In a receding horizon the next problem has almost the same Hessian, and an
-//! optimiser that knows it begins with steps of the right length.
+//! Pairs are kept from one minimisation to the next. In a receding horizon the next problem has almost the
+//! same Hessian, so the optimiser starts with steps of the right length.
 
 use std::collections::VecDeque;
 
 use super::bounded::{Evaluation, Iterate, Solution, Stop, free};
 
-/// A minimiser that remembers the curvature it has seen.
+/// A minimiser that remembers the curvature of earlier problems.
 #[derive(Clone, Debug)]
 pub struct Lbfgs {
     memory: usize,
@@ -25,7 +26,7 @@ struct Pair {
 }
 
 impl Lbfgs {
-    /// Remembers so many pairs.
+    /// Remembers up to `memory` pairs.
     pub fn new(memory: usize) -> Lbfgs {
         Lbfgs { memory, pairs: VecDeque::with_capacity(memory + 1) }
     }
@@ -44,7 +45,7 @@ impl Lbfgs {
                 if self.pairs.is_empty() {
                     break;
                 }
-                // pairs of an earlier problem may mislead: begin again from the gradient
+                // pairs of an earlier problem may be misleading: start again from the gradient
                 self.pairs.clear();
                 continue;
             };
@@ -68,7 +69,7 @@ impl Lbfgs {
                 .filter(|(_, free)| **free)
                 .for_each(|((d, v), _)| *d += factor * v);
         };
-        // on the free variables alone a pair may have lost its positive curvature
+        // restricted to the free variables, a pair may have no positive curvature
         let curved = |pair: &&Pair| dot(&pair.s, &pair.y) > 1e-12 * dot(&pair.y, &pair.y);
         let pairs: Vec<&Pair> = self.pairs.iter().filter(curved).collect();
         let mut factors = Vec::with_capacity(pairs.len());
@@ -79,7 +80,7 @@ impl Lbfgs {
         }
         let scale = match pairs.last() {
             Some(Pair { s, y }) => dot(s, y) / dot(y, y),
-            // nothing is known yet: a tenth of the way from the middle of the box to a face
+            // no curvature is known yet: step a tenth of the distance from the centre of the box to a face
             None => 0.1 / d.iter().fold(f64::MIN_POSITIVE, |most, d| d.abs().max(most)),
         };
         d.iter_mut().for_each(|d| *d *= scale);

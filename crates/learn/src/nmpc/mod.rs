@@ -1,30 +1,33 @@
-//! Nonlinear model predictive control: in every control step the best actions of a short horizon are computed with the model, the first of
-//! them are done, and the horizon moves on.
+//! Nonlinear model predictive control. In every control step the controller computes the best actions over a
+//! short horizon with the model and applies the first of them. Then the horizon moves on.
 //!
-//! From the field `z_0` of now, over `H` control steps of `M` static agents (single shooting: fields are what the solver `S` makes
-//! of the actions),
+//! The problem starts from the current field `z_0` and has `H` control steps with `M` static agents. It is
+//! single shooting: the solver `S` computes the fields from the actions.
 //!
 //! ```text
-//! min over a in [-1, 1]^(H M) of  J(a) = sum_{t=1..H} ( w_z mean (z_t - z*)^2 + w_u mean u_t^2 ) + w_T mean (z_H - z*)^2
-//! with                            z_t = S(z_{t-1}, u_t),  u_t = u_max a_t
+//! min over a in [-1, 1]^(H M) of
+//!     J(a) = sum_{t=1..H} ( w_z mean (z_t - z*)^2 + w_u mean u_t^2 ) + w_T mean (z_H - z*)^2
+//! with z_t = S(z_{t-1}, u_t),  u_t = u_max a_t
 //! ```
 //!
-//! `w_z` and `w_u` are `loss.track` and `loss.effort_u` of the task, `w_T` is [`Settings::terminal`]. The model is the plant: the same
-//! program steps both. What is compared with a policy is therefore the best case of this kind of control, with the whole field
-//! known and all agents decided at once.
+//! `w_z` and `w_u` are `loss.track` and `loss.effort_u` of the task, `w_T` is [`Settings::terminal`]. The
+//! model is the plant: the same program computes both. The comparison with a policy is therefore the best
+//! case for this kind of control: the whole field is known, and the actions of all agents are optimised
+//! together.
 //!
-//! *The gradient* comes from one sweep forward and one in reverse through the `H` steps, at a cost that does not depend on the number of
-//! actions. *Bounds* are held exactly, by projection ([`bounded`]).
+//! *The gradient* comes from one forward sweep and one reverse sweep through the `H` steps. Its cost does not
+//! depend on the number of actions. *Bounds* are satisfied exactly, by projection ([`bounded`]).
 //!
-//! *Two optimisers.* [`lbfgs`] needs gradients alone. [`newton`] takes the Gauss-Newton Hessian, for which the field of every step is
-//! differentiated with respect to every action ([`Horizon::gauss_newton`]): few iterations, each much more expensive.
+//! *Two optimisers.* [`lbfgs`] needs gradients only. [`newton`] uses the Gauss-Newton Hessian, which needs
+//! the derivative of the field of every step with respect to every action ([`Horizon::gauss_newton`]). It
+//! takes few iterations, but each is much more expensive.
 //!
-//! *Warm start.* A solve begins from the plan before it, one step later, its last actions repeated. L-BFGS also keeps the curvature
-//! it has seen.
+//! *Warm start.* A solve starts from the previous plan, shifted by one step, with the last actions repeated.
+//! L-BFGS also keeps its curvature pairs.
 //!
-//! *Stop.* The effort alone makes `J` curved by at least `c = 2 w_u u_max^2 / M`, so that where the rest is convex `J - J* <= |p|^2 / (2 c)`
-//! with `p` the projected gradient. A solve ends when that bound is below [`Settings::suboptimality`] times `J`, or after
-//! [`Settings::iterations`].
+//! *Stop.* The effort alone gives `J` a curvature of at least `c = 2 w_u u_max^2 / M`. Where the rest is
+//! convex, `J - J* <= |p|^2 / (2 c)` with `p` the projected gradient. A solve ends when this bound is below
+//! [`Settings::suboptimality`] times `J`, or after [`Settings::iterations`].
 
 pub mod bounded;
 mod horizon;
@@ -41,7 +44,7 @@ use serde::{Deserialize, Serialize};
 use bounded::{Solution, Stop};
 use lbfgs::Lbfgs;
 
-/// How a horizon is optimised.
+/// Optimiser of a horizon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// Projected L-BFGS.
@@ -57,13 +60,13 @@ pub struct Settings {
     pub method: Method,
     /// Control steps of the horizon; 20 in the paper.
     pub horizon: usize,
-    /// Weight of the last field of the horizon, beside what it has as one of the steps.
+    /// Weight of the last field of the horizon, in addition to its weight as one of the steps.
     pub terminal: f64,
-    /// How far a plan may be above the best one, as a share of its objective.
+    /// Allowed distance of a plan from the best plan, as a fraction of its objective.
     pub suboptimality: f64,
-    /// Most iterations of a solve.
+    /// Largest number of iterations of a solve.
     pub iterations: usize,
-    /// Pairs that L-BFGS remembers.
+    /// Number of pairs that L-BFGS keeps.
     pub memory: usize,
 }
 
@@ -74,7 +77,7 @@ impl Settings {
     }
 }
 
-/// A controller that plans.
+/// A model predictive controller.
 pub struct Controller {
     horizon: Horizon,
     settings: Settings,
@@ -84,10 +87,10 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// Of the agents of a task, towards `target`. The first plan is to do nothing.
+    /// A controller for the agents of a task, towards `target`. The first plan has zero actions.
     ///
     /// # Panics
-    /// If agents move or have no intensities, or the effort costs nothing.
+    /// If agents are mobile or have no intensities, or the effort has weight 0.
     pub fn new(config: &Config, target: &[f64], settings: Settings) -> Controller {
         let horizon = Horizon::new(config, target, settings.horizon, settings.terminal);
         let curvature = horizon.least_curvature();
@@ -106,7 +109,7 @@ impl Controller {
         &self.horizon
     }
 
-    /// Plans from a field, beginning with the plan it has, which the result replaces.
+    /// Plans from a field. The solve starts from the current plan, and the result replaces it.
     pub fn solve(&mut self, z: &[f64]) -> Solution {
         let horizon = &self.horizon;
         let evaluate = |actions: &[f64]| horizon.evaluate(z, actions);
@@ -125,7 +128,7 @@ impl Controller {
         &self.plan[..self.plan.len() / self.horizon.steps()]
     }
 
-    /// Moves the plan on by one step; its last actions are repeated.
+    /// Shifts the plan by one step; its last actions are repeated.
     pub fn shift(&mut self) {
         let agents = self.first().len();
         self.plan.drain(..agents);
@@ -144,7 +147,7 @@ pub struct Rollout {
     pub solves: Vec<Solve>,
 }
 
-/// What a solve took.
+/// Cost of a solve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Solve {
     /// Wall time on one thread.
@@ -153,11 +156,12 @@ pub struct Solve {
     pub iterations: usize,
     /// Evaluations of the objective and its gradient.
     pub evaluations: usize,
-    /// Whether it ended because the plan was good enough.
+    /// Whether it stopped because the plan was good enough.
     pub converged: bool,
 }
 
-/// Controls the field `z0` for `config.time.steps` control steps, with a solve before each, on the calling thread.
+/// Controls the field `z0` for `config.time.steps` control steps, with a solve before each, on the calling
+/// thread.
 pub fn roll_out(config: &Config, z0: &[f64], target: &[f64], settings: Settings) -> Rollout {
     let mut controller = Controller::new(config, target, settings);
     let mut plant = controller.horizon().plant(z0);

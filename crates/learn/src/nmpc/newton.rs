@@ -1,20 +1,22 @@
 //! Newton's method in a box, with a model of the Hessian.
 //!
-//! Every iteration minimises the quadratic model `g (y - x) + (y - x) H (y - x) / 2` over the box and searches the way there. The model
-//! is minimised by projected Newton steps (Bertsekas 1982): Cholesky on the free variables, a search along the projection, until no
-//! variable wants to change sides.
+//! Every iteration minimises the quadratic model `g (y - x) + (y - x) H (y - x) / 2` over the box and does a
+//! line search towards the minimum. The model is minimised by projected Newton steps (Bertsekas 1982):
+//! Cholesky on the free variables and a line search along the projection, until the set of free variables no
+//! longer changes.
 
 use faer::linalg::solvers::Solve;
 use faer::{Mat, Side};
 
 use super::bounded::{Evaluation, Iterate, Solution, Stop, free};
 
-/// Most changes of the free variables in one quadratic problem.
+/// Largest number of changes of the free variables in one quadratic problem.
 const CHANGES: usize = 50;
-/// How exactly a quadratic problem is solved, as a share of what is gained.
+/// Tolerance of a quadratic problem, as a fraction of the gain.
 const EXACT: f64 = 1e-12;
 
-/// Minimises a function in `[-1, 1]^n`; `hessian` returns a positive definite model of its second derivative at a point.
+/// Minimises a function in `[-1, 1]^n`; `hessian` returns a positive definite model of its second derivative
+/// at a point.
 pub fn minimise(
     start: &[f64],
     stop: &Stop,
@@ -33,7 +35,7 @@ pub fn minimise(
     now.end(stop)
 }
 
-/// The point of the box where `g (y - x) + (y - x) H (y - x) / 2` is least.
+/// The minimum of `g (y - x) + (y - x) H (y - x) / 2` in the box.
 fn minimise_quadratic(h: &Mat<f64>, g: &[f64], x: &[f64], curvature: f64) -> Vec<f64> {
     let mut evaluate = |y: &[f64]| {
         let d = Mat::from_fn(x.len(), 1, |i, _| y[i] - x[i]);

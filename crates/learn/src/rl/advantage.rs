@@ -5,20 +5,20 @@
 //! A_t     = delta_t + gamma lambda A_{t+1} [episode goes on]
 //! ```
 //!
-//! An episode that was cut off by its time limit keeps the value of the state it had reached, but takes no advantage from the
-//! episode after it.
+//! An episode that ended by its time limit keeps the value of its last state, but gets no advantage from the
+//! next episode.
 
-/// One copy's way through `steps` steps.
+/// The path of one copy over `steps` steps.
 pub struct Path<'a> {
     /// Rewards.
     pub rewards: &'a [f32],
     /// Values of the states before each step.
     pub values: &'a [f32],
-    /// Values of the states each step led to.
+    /// Values of the states after each step.
     pub next_values: &'a [f32],
-    /// Whether nothing can follow a step.
+    /// Whether the step led to a terminal state.
     pub terminated: &'a [bool],
-    /// Whether an episode ended with a step, for whatever reason.
+    /// Whether an episode ended with the step, for any reason.
     pub ended: &'a [bool],
 }
 
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn a_time_limit_keeps_the_value_and_an_end_does_not() {
         let ended = [false, true, false];
-        // cut off after the second step: its next value counts, the third step does not
+        // truncated after the second step: its next value counts, the third step does not
         let cut = advantages(&path(&ended, &[false; 3]), 0.5, 1.0);
         assert_eq!(cut[1], 2.0 + 0.75 - 1.0);
         assert_eq!(cut[0], (1.0 + 0.5 - 0.5) + 0.5 * cut[1]);

@@ -1,4 +1,4 @@
-//! A baseline on a task: which learner, how fast, how long.
+//! RL baseline of a task: algorithm, learning rate, number of updates.
 
 use cinoc_adjoint::Threads;
 use cinoc_control::config::{Critic, Method, Network};
@@ -19,7 +19,7 @@ enum Agent {
     OffPolicy(Box<Td3<FieldEnvironment>>),
 }
 
-/// A training by trial.
+/// A training with RL.
 pub struct Baseline {
     config: Config,
     agent: Agent,
@@ -28,11 +28,11 @@ pub struct Baseline {
     steps: usize,
 }
 
-/// Copies of the physics worked on together.
+/// Copies of the physics per chunk.
 const ENVIRONMENTS_TOGETHER: usize = 16;
 
-/// Transitions worked on together: enough to be worth loading the weights of a critic for, few enough to stay in cache where every agent
-/// of a transition has a view of its own.
+/// Transitions per chunk. There must be enough to justify loading the weights of a critic, and few enough to
+/// stay in cache if every agent of a transition has its own view.
 fn chunk(config: &Config) -> usize {
     match (config.network(), config.task.dims) {
         (Network::Central, _) => 64,
@@ -42,7 +42,8 @@ fn chunk(config: &Config) -> usize {
     }
 }
 
-/// A critic of the whole field has a million weights, whose derivatives every chunk adds up for itself: few and large ones.
+/// A critic of the whole field has a million weights, and every chunk sums their derivatives separately.
+/// Chunks are therefore few and large.
 fn critic_chunk(config: &Config) -> usize {
     let off_policy = config.method.as_ref().and_then(|method| method.off_policy.as_ref());
     match off_policy.map(|settings| settings.critic) {
@@ -52,10 +53,10 @@ fn critic_chunk(config: &Config) -> usize {
 }
 
 impl Baseline {
-    /// At its start.
+    /// A training before its first update.
     ///
     /// # Panics
-    /// If the config's method does not learn by trial.
+    /// If the config's method is not an RL method.
     pub fn new(config: &Config, pool: Cases, threads: usize) -> Baseline {
         let method: &Method = config.method.as_ref().expect("a method that learns by trial");
         let train = &config.train;

@@ -1,27 +1,28 @@
-//! A problem as learners see it: many copies of it side by side, any number of agents.
+//! The interface of an RL problem: many copies side by side, any number of agents.
 //!
-//! Actions are in units of their bounds, from -1 to 1. A copy whose episode is over starts the next one by itself; what its last step
-//! led to is told all the same, because the value of a state does not end where a time limit cuts it off. Networks are built by the
-//! problem, since it knows what its states mean: an actor, the state as a critic wants it, and what each agent knows of it.
+//! Actions are in units of their bounds, from -1 to 1. A copy whose episode is over starts the next one by
+//! itself. The transition still contains the last state of the old episode, because its value is needed after
+//! a time limit. The environment builds the networks, since it knows the meaning of its states: the actor,
+//! the input of a critic, and the view of each agent.
 
 use cinoc_adjoint::{Tracer, Var};
 use cinoc_control::policy::Layer;
 
-/// What one step of all copies led to.
+/// The result of one step of all copies.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transition {
     /// Reward of every copy.
     pub rewards: Vec<f32>,
     /// States after the step, `[copies][state_size]`, before any new episode.
     pub next: Vec<f32>,
-    /// Whether the episode ended because nothing can follow: no value is added beyond it.
+    /// Whether the episode ended in a terminal state: the value after it is 0.
     pub terminated: Vec<bool>,
-    /// Whether it ended because its time was up: the value of the state after it still counts.
+    /// Whether the episode ended by its time limit: the value of the state after it still counts.
     pub truncated: Vec<bool>,
 }
 
 impl Transition {
-    /// Whether an episode ended, for whatever reason.
+    /// Whether an episode ended, for any reason.
     pub fn ended(&self, copy: usize) -> bool {
         self.terminated[copy] || self.truncated[copy]
     }
@@ -29,42 +30,43 @@ impl Transition {
 
 /// Copies of a problem.
 pub trait Environment {
-    /// Copies side by side.
+    /// Number of copies.
     fn copies(&self) -> usize;
-    /// Agents in each.
+    /// Number of agents per copy.
     fn agents(&self) -> usize;
-    /// Actions of an agent.
+    /// Number of actions of an agent.
     fn actions(&self) -> usize;
-    /// Numbers in a state.
+    /// Size of a state.
     fn state_size(&self) -> usize;
 
-    /// The states now, `[copies][state_size]`.
+    /// The current states, `[copies][state_size]`.
     fn states(&self) -> &[f32];
-    /// One step with the actions `[copies][actions][agents]`; what lies outside of -1 to 1 is brought to the bound.
+    /// One step with the actions `[copies][actions][agents]`, clipped to -1 to 1.
     fn step(&mut self, actions: &[f32]) -> Transition;
 
-    /// Control steps that one step of this is.
+    /// Number of control steps per step of the environment.
     fn hold(&self) -> usize {
         1
     }
-    /// What a reward of -1 is in the units of the training loss.
+    /// The cost of a reward of -1, in units of the training loss.
     fn cost_unit(&self) -> f64;
 
     /// Layers of the actor.
     fn actor_layers(&self) -> Vec<Layer>;
-    /// Factor on the first weights of the actor's head.
+    /// Factor on the initial weights of the actor's head.
     fn head_scale(&self) -> f64;
-    /// The actor on states `[state_size][1]`: numbers `[actions][agents]` whose tanh are the actions. Declares its parameters.
+    /// The actor on states `[state_size][1]`. Its outputs are `[actions][agents]`; their tanh are the
+    /// actions. Declares its parameters.
     fn actor<'t>(&self, tracer: &'t Tracer, state: Var<'t>) -> Var<'t>;
-    /// Whether agents decide one by one, so that what each did has a probability of its own.
+    /// Whether agents decide separately, so that the action of each agent has its own probability.
     fn decentralised(&self) -> bool;
 
-    /// Numbers in [`Environment::global`].
+    /// Size of [`Environment::global`].
     fn global_size(&self) -> usize;
-    /// The whole state as a critic is given it: a column of numbers of about one.
+    /// The whole state as input of a critic: a column of numbers of order one.
     fn global<'t>(&self, state: Var<'t>) -> Var<'t>;
-    /// Numbers in [`Environment::view`], per agent.
+    /// Size of [`Environment::view`] per agent.
     fn view_size(&self) -> usize;
-    /// What each agent knows, `[view_size][agents]`.
+    /// The observation of each agent, `[view_size][agents]`.
     fn view<'t>(&self, state: Var<'t>) -> Var<'t>;
 }

@@ -1,11 +1,13 @@
-//! A control task as an environment.
+//! A control task as an RL environment.
 //!
-//! A state is the field, its target where there is one, and the positions of agents that move. The reward is the negative *stage cost*:
-//! all terms of the training loss in one step, with their weights, in units of what the first step costs without control (mean over
-//! training cases). Learners decide every `hold` control steps: where a control step is short, what a single one does is lost in the
-//! noise of trials. The reward is then the mean over the steps an action is held. A stage knows no last step: terms that the loss asks for at the end only count in every step here, and the end of
-//! the horizon is a time limit. A field that leaves the finite numbers, or costs twenty times as much as without control at first,
-//! is lost: its episode ends with a reward of -100.
+//! A state is the field, its target if there is one, and the positions of mobile agents. The reward is the
+//! negative *stage cost*: all terms of the training loss in one step, with their weights, in units of the
+//! first cost without control (mean over training cases). The policy decides every `hold` control steps,
+//! because the effect of a single short control step would be lost in the noise. The reward is the mean over
+//! the steps for which an action is held. A stage does not know which step is the last: terms that the loss
+//! applies only at the end count in every step here, and the end of the horizon is a time limit. If a field
+//! becomes infinite or NaN, or its cost exceeds twenty times the first cost without control, the episode ends
+//! with a reward of -100.
 
 use std::sync::Arc;
 
@@ -21,21 +23,21 @@ use rand::Rng;
 use super::environment::{Environment, Transition};
 use crate::train::cast;
 
-/// Cost, in units of the first without control, from which on a field is lost: on its way to infinity it would fill memories with
-/// numbers that no critic can learn from.
+/// Cost, in units of the first cost without control, above which an episode ends. A diverging field would
+/// fill the replay memory with values that no critic can learn.
 const HOPELESS: f64 = 20.0;
 
-/// Reward of a field that is lost: as much as to stay hopeless for long.
+/// Reward at the end of such an episode: as bad as staying at `HOPELESS` for a long time.
 const LOST: f32 = -100.0;
 
-/// Below this a field is taken as 0 by those who look at it.
+/// Field values below this are observed as 0.
 const NOTHING: f32 = 1e-20;
 
-/// Copies of a task.
+/// Copies of a task as an environment.
 pub struct FieldEnvironment {
     config: Config,
     pool: Cases,
-    /// Control steps an action is held.
+    /// Number of control steps for which an action is held.
     hold: usize,
     threads: Threads,
     session: Session<f32>,
@@ -46,29 +48,30 @@ pub struct FieldEnvironment {
     states: Vec<f32>,
 }
 
-/// What the program of a step is given.
+/// Inputs of the program of a step.
 struct Inputs {
     fixed: Vec<Input>,
     states: Vec<Input>,
-    /// Disturbances, beside the actions.
+    /// Disturbances, in addition to the actions.
     sequences: Vec<Input>,
 }
 
-/// Where a copy stands.
+/// State of the episode of a copy.
 struct Episode {
-    /// Episodes begun.
+    /// Number of episodes started.
     number: u64,
     case: usize,
     /// Control steps done.
     step: usize,
     /// Disturbances of all steps, in the order of the sequences.
     disturbed: Vec<Vec<f32>>,
-    /// Sensor noise of all steps, where there is any.
+    /// Sensor noise of all steps; empty without noise.
     sensors: Vec<f32>,
 }
 
 impl FieldEnvironment {
-    /// So many copies of a task with cases of a pool, which hold an action for some control steps. Their first episodes are cut to different lengths, so that not all end together.
+    /// `copies` copies of a task with cases of a pool. An action is held for `hold` control steps. The first
+    /// episodes are cut to different lengths, so that they do not all end together.
     pub fn new(
         config: &Config,
         pool: Cases,
@@ -112,7 +115,7 @@ impl FieldEnvironment {
         environment
     }
 
-    /// Learns the unit of cost, then starts every copy.
+    /// Measures the unit of cost, then starts every copy.
     fn start(&mut self) {
         let copies = self.copies.len();
         (0..copies).for_each(|copy| self.begin(copy));
@@ -192,7 +195,7 @@ impl FieldEnvironment {
             let now = episode.sensors.get(episode.step * points..).unwrap_or(&[]);
             let sigma = self.config.noise.sensor as f32;
             field.iter_mut().zip(now).for_each(|(z, noise)| *z += sigma * noise);
-            // networks are a hundred times slower on denormal numbers, which the tails of densities are
+            // networks are a hundred times slower on denormal numbers, which occur in the tails of densities
             field.iter_mut().filter(|z| z.abs() < NOTHING).for_each(|z| *z = 0.0);
             let (target, positions) = rest.split_at_mut(if tracks { points } else { 0 });
             if tracks {
@@ -209,7 +212,7 @@ impl FieldEnvironment {
         self.config.method.as_ref().is_some_and(|method| method.critic_energy)
     }
 
-    /// What a state is, in a trace.
+    /// The parts of a state, in a trace.
     fn sight<'t>(&self, state: Var<'t>) -> Sight<'t> {
         let (config, tracer) = (&self.config, state.tracer());
         let ((rows, cols), points) = (config.state_shape(), config.state_size());
@@ -235,7 +238,7 @@ impl Episode {
     }
 }
 
-/// Numbers in a state: field, target, positions.
+/// Size of a state: field, target, positions.
 fn state_size(config: &Config) -> usize {
     policy::state_size(config)
 }

@@ -1,15 +1,15 @@
-//! Reinforcement learning: baselines that never look into the physics.
+//! Reinforcement learning: baselines that do not differentiate the physics.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | [`environment`] | what learners see of a problem: states in, actions out, rewards; [`field`] makes one of a task |
-//! | [`views`] | what each agent sees of it, as numbers |
-//! | [`ppo`] | PPO, and MAPPO where every agent has an actor of its own |
+//! | [`environment`] | interface of a problem: states, actions, rewards; [`field`] implements it for a task |
+//! | [`views`] | observations of each agent, as numbers |
+//! | [`ppo`] | PPO, and MAPPO if agents decide separately |
 //! | [`td3`] | TD3, and MATD3 |
-//! | [`advantage`], [`replay`] | what they need |
+//! | [`advantage`], [`replay`] | advantage estimation, replay memory |
 //!
-//! Actor and critics are traces like everything else: a gradient step is the gradient of a "rollout" of one step whose samples are the
-//! transitions of a minibatch.
+//! Actor and critics are traces like everything else. A gradient step is the gradient of a "rollout" of one
+//! step; its samples are the transitions of a minibatch.
 
 pub mod advantage;
 mod baseline;
@@ -24,7 +24,7 @@ pub use baseline::Baseline;
 
 use cinoc_adjoint::{Real, Run, Threads};
 
-/// What an update did.
+/// Summary of an update.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Learned {
     /// Mean reward of a step.
@@ -35,7 +35,7 @@ pub struct Learned {
     pub std: f64,
     /// Norm of the last gradient before clipping.
     pub gradient_norm: f64,
-    /// Control steps tried, all copies together.
+    /// Control steps simulated, all copies together.
     pub steps: usize,
 }
 
@@ -65,7 +65,7 @@ fn rows<T: Real>(table: &[T], size: usize, picked: &[usize]) -> Vec<T> {
     all
 }
 
-/// What all learners have in common: how they descend, and on what.
+/// Settings of gradient descent, common to all RL algorithms.
 pub struct Descent {
     /// Transitions in a minibatch.
     pub batch: usize,
@@ -75,8 +75,8 @@ pub struct Descent {
     pub seed: u64,
     /// Threads.
     pub threads: Threads,
-    /// Samples worked on together.
+    /// Samples per chunk.
     pub chunk: usize,
-    /// The same where only critics work.
+    /// Samples per chunk if only critics are evaluated.
     pub critic_chunk: usize,
 }

@@ -1,17 +1,19 @@
-//! Proximal policy optimisation (Schulman et al. 2017), and MAPPO (Yu et al. 2022) where agents decide one by one.
+//! Proximal policy optimisation (Schulman et al. 2017), and MAPPO (Yu et al. 2022) if agents decide
+//! separately.
 //!
-//! Actions are normal around what the actor says, with a standard deviation per kind of action that is learned too; the environment
-//! brings them to their bounds. An update collects `horizon` steps of all copies, estimates advantages (GAE), and goes over them
-//! `epochs` times in minibatches with
+//! Actions are normally distributed around the output of the actor, with a learned standard deviation per
+//! kind of action. The environment clips them to their bounds. An update collects `horizon` steps of all
+//! copies, estimates advantages (GAE), and makes `epochs` passes over them in minibatches with
 //!
 //! ```text
 //! ratio = p_new(a | s) / p_old(a | s)
-//! loss  = - mean min(ratio A, clip(ratio, 1 - c, 1 + c) A) + c_v mean (V(s) - R)^2 - c_e entropy         R = A + V_old(s)
+//! loss  = - mean min(ratio A, clip(ratio, 1 - c, 1 + c) A) + c_v mean (V(s) - R)^2 - c_e entropy
+//! R     = A + V_old(s)
 //! ```
 //!
-//! A centralised actor has one probability for the joint action. Agents that decide one by one have a ratio each, with the advantage
-//! of the swarm; the critic is centralised in both cases. Advantages are normalised over an update. Rewards are multiplied by
-//! `1 - gamma`, so that values are of the size of rewards.
+//! A centralised actor has one probability for the joint action. Agents that decide separately have one ratio
+//! each, with the advantage of the swarm. The critic is centralised in both cases. Advantages are normalised
+//! over an update. Rewards are multiplied by `1 - gamma`, so that values have the scale of rewards.
 
 use std::sync::Arc;
 
@@ -31,7 +33,7 @@ use crate::train::cast;
 
 const LOG_ROOT_TAU: f64 = 0.918_938_533_204_672_7;
 
-/// A learner.
+/// State of PPO.
 pub struct Ppo<E: Environment> {
     environment: E,
     settings: OnPolicy,
@@ -45,7 +47,7 @@ pub struct Ppo<E: Environment> {
     updates: usize,
 }
 
-/// What was collected, `[copies][steps]` each.
+/// The collected transitions, `[copies][steps]` each.
 struct Collected {
     states: Vec<f32>,
     actions: Vec<f32>,
@@ -73,7 +75,7 @@ fn log_probability<'t>(action: Var<'t>, mean: Var<'t>, log_std: Var<'t>, each: b
 }
 
 impl<E: Environment> Ppo<E> {
-    /// A learner at its start.
+    /// The state before the first update.
     pub fn new(environment: E, settings: &OnPolicy, descent: Descent) -> Ppo<E> {
         let actor = first_values(
             &environment.actor_layers(),
@@ -118,7 +120,7 @@ impl<E: Environment> Ppo<E> {
         &self.environment
     }
 
-    /// Collects, then learns from it with a learning rate.
+    /// Collects transitions, then learns from them with the learning rate `rate`.
     pub fn update(&mut self, rate: f64) -> Learned {
         self.acting.set_params(&self.params);
         let collected = self.collect();
@@ -150,19 +152,19 @@ impl<E: Environment> Ppo<E> {
         self.params[self.actor_len..self.actor_len + kinds].iter().map(|log_std| log_std.exp())
     }
 
-    /// Mean actions and values of the states now.
+    /// Mean actions and values of the current states.
     fn judge(&mut self) -> (Vec<f32>, Vec<f32>) {
         self.acting.step(&[self.environment.states()], &self.descent.threads);
         (self.acting.record(0), self.acting.record(1))
     }
 
-    /// Values of some states.
+    /// Values of `states`.
     fn values(&mut self, states: &[f32]) -> Vec<f32> {
         self.acting.step(&[states], &self.descent.threads);
         self.acting.record(1)
     }
 
-    /// Tries `horizon` steps in all copies.
+    /// Runs `horizon` steps in all copies.
     fn collect(&mut self) -> Collected {
         let (copies, horizon) = (self.environment.copies(), self.settings.horizon);
         let (kinds, agents) = (self.environment.actions(), self.environment.agents());
@@ -179,7 +181,8 @@ impl<E: Environment> Ppo<E> {
             let std = |i: usize| stds[i % action_size / agents];
             let actions: Vec<f32> = (0..noise.len()).map(|i| means[i] + std(i) * noise[i]).collect();
             let transition = self.environment.step(&actions);
-            // where an episode ended, the value of what it reached is not that of the state the next one starts from
+            // at the end of an episode, the value of its last state differs from the value of the next start
+            // state
             let anything_ended = (0..copies).any(|copy| transition.ended(copy));
             let reached = anything_ended.then(|| self.values(&transition.next));
             let (next_means, next_values) = self.judge();
@@ -226,7 +229,7 @@ impl<E: Environment> Ppo<E> {
         }
     }
 
-    /// Log-probabilities of what was done, from how far it was from the mean.
+    /// Log-probabilities of the actions, from their distance to the mean.
     fn old_log_probabilities(&self, noise: &[f32], stds: &[f32]) -> Vec<f32> {
         let agents = self.environment.agents();
         let each = |transition: &[f32]| -> Vec<f32> {
@@ -240,7 +243,7 @@ impl<E: Environment> Ppo<E> {
         noise.chunks_exact(stds.len() * agents).flat_map(each).collect()
     }
 
-    /// One gradient step on a minibatch; returns the critic's error and the gradient's norm.
+    /// One gradient step on a minibatch. Returns the error of the critic and the norm of the gradient.
     fn descend(&mut self, collected: &Collected, picked: &[usize], rate: f64) -> (f64, f64) {
         let (kinds, agents) = (self.environment.actions(), self.environment.agents());
         let decisions = if self.environment.decentralised() { agents } else { 1 };
@@ -261,7 +264,7 @@ impl<E: Environment> Ppo<E> {
     }
 }
 
-/// What one copy did.
+/// The transitions of one copy.
 #[derive(Default)]
 struct Collecting {
     states: Vec<f32>,
@@ -321,7 +324,7 @@ fn learner(environment: &impl Environment, settings: &OnPolicy, chunk: usize) ->
         let critic = Plain::declare(&tracer, &critic_layers(environment, settings));
         tracer.term("critic", (critic.apply(environment.global(state)) - reward_to_go).square());
     }
-    // of a normal distribution, but for a constant; spread over samples so that it is one number for each
+    // entropy of a normal distribution up to a constant, broadcast to one number per sample
     tracer.term("entropy", (log_std + 0.0 * advantage).mean());
     Program::new(&tracer.finish(), chunk)
 }

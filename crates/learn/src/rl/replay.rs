@@ -1,42 +1,42 @@
-//! What was tried before: a ring of transitions, drawn from at random.
+//! Replay memory: a ring buffer of transitions, sampled at random.
 
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
 use super::rows;
 
-/// Transitions, the oldest replaced first.
+/// Transitions; the oldest are replaced first.
 pub struct Replay {
     capacity: usize,
     state_size: usize,
     action_size: usize,
-    /// Transitions ever put in.
+    /// Number of transitions added so far.
     seen: usize,
     states: Vec<f32>,
     actions: Vec<f32>,
     rewards: Vec<f32>,
     next: Vec<f32>,
-    /// 1 where something can follow, else 0.
+    /// 0 if the step led to a terminal state, else 1.
     goes_on: Vec<f32>,
 }
 
-/// Some transitions, `[count][..]` each.
+/// A minibatch of transitions, `[count][..]` each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawn {
     /// States before.
     pub states: Vec<f32>,
-    /// What was done.
+    /// Actions.
     pub actions: Vec<f32>,
-    /// What it was worth.
+    /// Rewards.
     pub rewards: Vec<f32>,
     /// States after.
     pub next: Vec<f32>,
-    /// 1 where something can follow, else 0.
+    /// 0 if the step led to a terminal state, else 1.
     pub goes_on: Vec<f32>,
 }
 
 impl Replay {
-    /// Room for so many transitions.
+    /// A memory for `capacity` transitions.
     pub fn new(capacity: usize, state_size: usize, action_size: usize) -> Replay {
         Replay {
             capacity,
@@ -51,17 +51,17 @@ impl Replay {
         }
     }
 
-    /// Transitions in it.
+    /// Number of stored transitions.
     pub fn len(&self) -> usize {
         self.seen.min(self.capacity)
     }
 
-    /// Whether there are none.
+    /// Whether there are no transitions.
     pub fn is_empty(&self) -> bool {
         self.seen == 0
     }
 
-    /// Puts one in; the oldest goes if there is no room.
+    /// Adds a transition; replaces the oldest if the memory is full.
     pub fn push(&mut self, state: &[f32], action: &[f32], reward: f32, next: &[f32], terminated: bool) {
         let at = self.seen % self.capacity;
         put(&mut self.states, at, self.state_size, state);
@@ -72,10 +72,10 @@ impl Replay {
         self.seen += 1;
     }
 
-    /// Some of them, each as likely as any other.
+    /// `count` transitions, sampled uniformly.
     ///
     /// # Panics
-    /// If there are none.
+    /// If the memory is empty.
     pub fn draw(&self, count: usize, rng: &mut ChaCha8Rng) -> Drawn {
         let picked: Vec<usize> = (0..count).map(|_| rng.random_range(0..self.len())).collect();
         Drawn {

@@ -1,18 +1,20 @@
-//! Twin delayed deterministic policy gradient (Fujimoto et al. 2018), and MATD3 where agents decide one by one.
+//! Twin delayed deterministic policy gradient (Fujimoto et al. 2018), and MATD3 if agents decide separately.
 //!
-//! Two critics learn what an action is worth from transitions of the past, the actor follows the first of them:
+//! Two critics learn the value of an action from past transitions. The actor maximises the first critic:
 //!
 //! ```text
 //! a' = clip(actor'(s') + clip(noise, -c, c), -1, 1)                 target smoothing
-//! y  = r + gamma min(Q1'(s', a'), Q2'(s', a')) [something follows]   twin critics
+//! y  = r + gamma min(Q1'(s', a'), Q2'(s', a')) [not terminated]     twin critics
 //! Q1, Q2: mean (Q(s, a) - y)^2        every gradient step
-//! actor:  - mean Q1(s, tanh x) + mean relu(|x| - 2)^2, x = actor(s)      every `delay` gradient steps, then target' <- (1 - tau) target' + tau network
+//! actor:  - mean Q1(s, tanh x) + mean relu(|x| - 2)^2, x = actor(s)      every `delay` gradient steps,
+//!         then target' <- (1 - tau) target' + tau network
 //! ```
 //!
-//! The second term of the actor is ours: first guesses of the critics drive actions to their bounds, where tanh lets no gradient
-//! through and nothing is learned any more. Critics are of the whole state and the joint action (`critic = "joint"`, what the name MATD3 stands for), or of every agent's own
-//! view and action with the reward of the swarm (`"independent"`). Rewards are multiplied by `1 - gamma`, so that values are of the
-//! size of rewards.
+//! The second term of the actor loss is an addition of this project. The first estimates of the critics drive
+//! actions to their bounds, where tanh passes no gradient and learning stops. Critics have the whole state
+//! and the joint action as input (`critic = "joint"`, as in MATD3), or the view and action of one agent, with
+//! the reward of the swarm (`"independent"`). Rewards are multiplied by `1 - gamma`, so that values have the
+//! scale of rewards.
 
 use std::sync::Arc;
 
@@ -30,10 +32,10 @@ use super::{Descent, Learned, minibatch};
 use crate::optimiser::{Adam, clip_global_norm};
 use crate::train::cast;
 
-/// Outputs of the actor beyond this, whose tanh is 0.96, are held back.
+/// Outputs of the actor beyond this (tanh 0.96) are penalised.
 const SATURATED: f64 = 2.0;
 
-/// A learner.
+/// State of TD3.
 pub struct Td3<E: Environment> {
     environment: E,
     settings: OffPolicy,
@@ -48,7 +50,7 @@ pub struct Td3<E: Environment> {
     gradient_steps: usize,
 }
 
-/// Parameters that are learned, and those that follow them slowly.
+/// Learned parameters, and the target parameters that follow them slowly.
 struct Trained {
     params: Vec<f32>,
     slow: Vec<f32>,
@@ -68,7 +70,7 @@ impl Trained {
         norm
     }
 
-    /// The slow ones come a little nearer.
+    /// Moves the target parameters towards the learned ones.
     fn follow(&mut self, tau: f64) {
         let tau = tau as f32;
         self.slow.iter_mut().zip(&self.params).for_each(|(slow, new)| *slow += tau * (new - *slow));
@@ -76,15 +78,15 @@ impl Trained {
 }
 
 struct Programs {
-    /// Next states and noise to the value that follows; slow actor, slow critics.
+    /// From next states and noise to the value of the next state; target actor, target critics.
     target: Program<f32>,
     /// Errors of both critics.
     critics: Program<f32>,
-    /// The value of what the actor does; actor, critics.
+    /// The value of the actor's actions; actor, critics.
     actor: Program<f32>,
 }
 
-/// How critics are built.
+/// Builds the critics.
 struct Critics<'a, E> {
     environment: &'a E,
     settings: &'a OffPolicy,
@@ -100,12 +102,12 @@ impl<E: Environment> Critics<'_, E> {
         Plain::layers("critic", inputs, &self.settings.critic_hidden, 1)
     }
 
-    /// Values a critic gives: one per agent, or one for all.
+    /// Number of values of a critic: one per agent, or one for all.
     fn judgements(&self) -> usize {
         if self.settings.critic == Critic::Joint { 1 } else { self.environment.agents() }
     }
 
-    /// Declares both and applies them.
+    /// Declares both critics and applies them.
     fn apply<'t>(&self, tracer: &'t Tracer, state: Var<'t>, action: Var<'t>) -> [Var<'t>; 2] {
         let input = match self.settings.critic {
             Critic::Joint => {
@@ -113,13 +115,13 @@ impl<E: Environment> Critics<'_, E> {
             }
             Critic::Independent => self.environment.view(state).stack(action),
         };
-        // rectified: with tanh the actor went to its bounds, and the final error of heat1d was ten times as large
+        // ReLU: with tanh the actor went to its bounds, and the final error of heat1d was ten times as large
         [0, 1].map(|_| Plain::declare(tracer, &self.layers()).apply_with(input, Var::relu))
     }
 }
 
 impl<E: Environment> Td3<E> {
-    /// A learner at its start.
+    /// The state before the first update.
     pub fn new(environment: E, settings: &OffPolicy, descent: Descent) -> Td3<E> {
         let critics = Critics { environment: &environment, settings };
         let actor = first_values(
@@ -165,7 +167,8 @@ impl<E: Environment> Td3<E> {
         &self.environment
     }
 
-    /// Collects, then learns from what was ever collected, with a learning rate. The first update fills the memory with random actions.
+    /// Collects transitions, then learns from the replay memory with the learning rate `rate`. The first
+    /// update fills the memory with random actions.
     pub fn update(&mut self, rate: f64) -> Learned {
         let mut rng = stream(self.descent.seed, Purpose::Exploration, self.updates as u64);
         let copies = self.environment.copies();
@@ -230,7 +233,8 @@ impl<E: Environment> Td3<E> {
         transition.rewards.iter().map(|&r| f64::from(r)).sum::<f64>() / copies as f64
     }
 
-    /// One gradient step of the critics, and of the actor if it is its turn; returns the critics' error and their gradient's norm.
+    /// One gradient step of the critics, and of the actor every `delay` steps. Returns the error of the
+    /// critics and the norm of their gradient.
     fn descend(&mut self, rng: &mut ChaCha8Rng, rate: f64) -> (f64, f64) {
         let drawn = self.replay.draw(self.descent.batch, rng);
         let targets = self.targets(&drawn, rng);
@@ -255,7 +259,7 @@ impl<E: Environment> Td3<E> {
         (error, norm)
     }
 
-    /// What the critics should say.
+    /// Target values of the critics.
     fn targets(&self, drawn: &Drawn, rng: &mut ChaCha8Rng) -> Vec<f32> {
         let size = self.environment.actions() * self.environment.agents();
         let (sigma, bound) = (self.settings.smooth as f32, self.settings.smooth_clip as f32);
@@ -273,7 +277,8 @@ impl<E: Environment> Td3<E> {
     }
 }
 
-/// What agents try on their own, `[copies][kinds][agents]`, mixed with a share of what all of a copy do together.
+/// Exploration noise `[copies][kinds][agents]`: independent noise of the agents, mixed with a fraction of
+/// noise common to all agents of a copy.
 fn together(mut own: Vec<f32>, agents: usize, share: f32, mut draw: impl FnMut() -> f32) -> Vec<f32> {
     if share > 0.0 {
         for swarm in own.chunks_exact_mut(agents) {

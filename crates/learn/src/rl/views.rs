@@ -1,18 +1,19 @@
-//! What each agent of an environment knows, as numbers: for learners outside of this crate, which cannot be built on traces.
+//! Observations of each agent of an environment, as numbers: for RL algorithms outside this crate, which
+//! cannot use traces.
 
 use cinoc_adjoint::{Program, Threads, Tracer};
 
 use super::environment::Environment;
 use super::minibatch;
 
-/// Reads the views of agents out of states.
+/// Computes the views of agents from states.
 pub struct Views {
     program: Program<f32>,
     state_size: usize,
 }
 
 impl Views {
-    /// The agents of an environment.
+    /// Views of the agents of an environment.
     pub fn new(environment: &impl Environment) -> Views {
         let (tracer, state_size) = (Tracer::new(), environment.state_size());
         let state = tracer.sequence("state", state_size, 1);
@@ -20,10 +21,10 @@ impl Views {
         Views { program: Program::new(&tracer.finish(), environment.copies()), state_size }
     }
 
-    /// What every agent knows in some states (`[states][state_size]`): `[states][view_size][agents]`.
+    /// The observations of every agent in `states` (`[states][state_size]`): `[states][view_size][agents]`.
     ///
     /// # Panics
-    /// If the numbers are not those of whole states.
+    /// If the length of `states` is not a multiple of the state size.
     pub fn of(&self, states: &[f32], threads: &Threads) -> Vec<f32> {
         assert!(states.len().is_multiple_of(self.state_size), "states of {} numbers", self.state_size);
         let run = minibatch(states.len() / self.state_size, &[], &[states], &[]);

@@ -1,4 +1,4 @@
-//! What the tests of all equations share.
+//! Helpers shared by the tests of all equations.
 
 use cinoc_adjoint::{Program, Run, Threads, Tracer, Var};
 
@@ -19,7 +19,7 @@ pub fn apply(z: &[f64], f: impl Fn(Var<'_>) -> Var<'_>) -> Vec<f64> {
     Program::<f64>::new(&tracer.finish(), 1).forward(&run, &Threads::new(1)).records.swap_remove(0)
 }
 
-/// Largest difference of two fields.
+/// Largest absolute difference of two fields.
 pub fn distance(a: &[f64], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len());
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)

@@ -5,7 +5,7 @@ use cinoc_adjoint::Threads;
 use cinoc_pde::{Axis, Boundary, Dynamics, Fkpp, evolve};
 use proptest::prelude::*;
 
-/// Where the front falls through one half, right of the middle.
+/// The position right of the middle where the front falls below one half.
 fn front(x: &[f64], z: &[f64]) -> f64 {
     let j = (x.len() / 2..x.len() - 1).find(|&j| z[j + 1] < 0.5).expect("a front");
     x[j] + (z[j] - 0.5) / (z[j] - z[j + 1]) * (x[j + 1] - x[j])
@@ -13,7 +13,8 @@ fn front(x: &[f64], z: &[f64]) -> f64 {
 
 #[test]
 fn the_front_travels_at_the_speed_of_the_theory() {
-    // From a compact start the front lags behind c t: x(t) = c t - 3/2 ln t + const for nu = rho = 1, c = 2 sqrt(nu rho).
+    // From a compact start the front lags behind c t: x(t) = c t - 3/2 ln t + const for nu = rho = 1, c = 2
+    // sqrt(nu rho).
     for (nu, rho) in [(1.0f64, 1.0f64), (0.25, 1.0)] {
         let axis = Axis { n: 1001, length: 200.0 * nu.sqrt(), boundary: Boundary::Dirichlet };
         let fkpp = Fkpp::new(axis, nu, rho, 0.01);

@@ -9,7 +9,7 @@ fn axis(n: usize, length: f64) -> Axis {
     Axis { n, length, boundary: Boundary::Dirichlet }
 }
 
-/// A field made of a function of the point.
+/// Values of `f(x, y)` on the grid points.
 pub fn on_points(x: &Axis, y: &Axis, f: impl Fn(f64, f64) -> f64) -> Vec<f64> {
     let (px, py) = (x.points(), y.points());
     (0..x.n * y.n).map(|k| f(px[k / y.n], py[k % y.n])).collect()

@@ -26,7 +26,7 @@ fn small_waves_grow_at_the_rates_of_the_linear_theory() {
         let expected: Vec<f64> = z0.iter().map(|z| factor * z).collect();
         assert!(distance(&z, &expected) < 1e-16, "mode {m}: {:e}", distance(&z, &expected));
 
-        // Crank-Nicolson: the rate itself is off by dt^2 l^3 / 12
+        // the growth rate of Crank-Nicolson has the error dt^2 l^3 / 12
         let rate = factor.ln() / (steps as f64 * dt);
         assert!((rate - l).abs() <= 1.1 * dt * dt * l.abs().powi(3) / 12.0, "mode {m}: {rate} against {l}");
     }

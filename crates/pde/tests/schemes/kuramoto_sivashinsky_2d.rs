@@ -1,4 +1,5 @@
-//! The Kuramoto-Sivashinsky equation in two dimensions against its linear theory and its one-dimensional solutions.
+//! The Kuramoto-Sivashinsky equation in two dimensions against its linear theory and its one-dimensional
+//! solutions.
 
 use crate::common::distance;
 use crate::periodic::{advance, on_grid, ring};
@@ -37,7 +38,7 @@ fn forcing_and_steps_outside_the_cutoff_are_exact() {
     let (l, time) = (q2 - q2 * q2, 0.03);
     let exact = on_grid(N, |x, _| {
         let wave = TAU * 9.0 * x;
-        // the mean grows by the forcing; a resolved one among the modes
+        // the mean grows with the forcing; one of the modes is resolved
         (l * time).exp() * wave.sin() + ((l * time).exp() - 1.0) / l * 3.0 * wave.cos() + 0.7 * time
     });
     assert!(distance(&run(&z, &f, 0.01, 3), &exact) < 1e-13);
@@ -68,7 +69,7 @@ fn a_field_of_one_coordinate_follows_the_equation_in_one_dimension() {
     let flow = KuramotoSivashinskyEtdrk4::new(n[0], length, dt);
     let expected = evolve(&flow, &u, None, steps, &Threads::new(1));
 
-    // slope of z by the discrete Fourier transform of a line, along which all lines are alike
+    // all rows are equal: the slope of z comes from the discrete Fourier transform of one of them
     for y in 1..n[1] {
         assert!((0..n[0]).all(|x| (got[x * n[1] + y] - got[x * n[1]]).abs() < 1e-12));
     }

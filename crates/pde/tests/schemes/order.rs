@@ -8,7 +8,8 @@ use cinoc_pde::{
 };
 use std::f64::consts::{PI, TAU};
 
-/// Order in time, from runs with time steps `dt`, `dt/2` and `dt/4` to the same time under a constant forcing.
+/// Order in time, from runs with time steps `dt`, `dt/2` and `dt/4` to the same time under a constant
+/// forcing.
 fn temporal_order<D: Dynamics>(
     make: impl Fn(f64) -> D,
     z0: impl Fn(f64) -> f64,

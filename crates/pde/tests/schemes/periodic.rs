@@ -1,4 +1,4 @@
-//! Running equations on periodic rectangles, for the tests of all of them.
+//! Runs equations on periodic rectangles, for their tests.
 
 use cinoc_adjoint::{Program, Run, Threads, Tracer};
 use cinoc_pde::{Axis, Boundary, Dynamics};

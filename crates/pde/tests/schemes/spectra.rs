@@ -72,7 +72,8 @@ fn derivatives_and_products_of_waves_are_exact() {
     let slope_y = |x: f64, y: f64| {
         -k[1] * ((TAU * 2.0 * x + 0.3).sin() * (TAU * y).sin() + 1.5 * (TAU * (x + 3.0 * y)).sin())
     };
-    // of products of wave numbers up to 4 and 6, modes up to 5 are kept: compare with the plain spectrum of the product
+    // of products with wave numbers up to 4 and 6, modes up to 5 are kept: compare with the spectrum of the
+    // product
     for (form, order) in [([1.0, 0.0, 0.0], [0, 0]), ([0.3, 1.0, -2.0], [0, 0]), ([0.0, 1.0, 0.5], [1, 1])] {
         let product = field(&|x, y| {
             let (p, q) = (slope_x(x, y), slope_y(x, y));
@@ -89,7 +90,7 @@ fn derivatives_and_products_of_waves_are_exact() {
         if order == [0, 0] {
             assert!(distance(&got, &expected) < 1e-11, "{form:?}");
         } else {
-            // d_x d_y once more, by differentiating twice, is the product with k_x^2 k_y^2 of the resolved modes
+            // applying d_x d_y a second time multiplies the resolved modes by k_x^2 k_y^2
             let twice = apply(&got, |s| {
                 let again = fourier.evaluate(s, [1, 1]);
                 fourier.project(again, [0, 0]) * fourier.projection_factor([0, 0])

@@ -1,4 +1,4 @@
-//! What the tasks on a rectangle look like without control: mean square distance to the target at the end of a run.
+//! 2D tasks without control: mean square distance to the target at the end of a run.
 
 use cinoc_adjoint::Threads;
 use cinoc_pde::random_field::normals;

@@ -34,7 +34,7 @@ fn energy_and_enstrophy(w: &[f64]) -> [f64; 2] {
 #[test]
 fn a_taylor_green_vortex_decays_without_changing_its_shape() {
     let (nu, dt, steps) = (0.01, 0.005, 40);
-    // a steady flow of inviscid type of any phase: all waves of one |k|
+    // waves of a single |k|, of any phase, are a steady solution of the inviscid equation
     let w = on_grid(N, |x, y| 5.0 * (TAU * 2.0 * x + 0.2).cos() * (TAU * 2.0 * y).sin() + 1.0);
     let decay = (-nu * 8.0 * TAU * TAU * dt * steps as f64).exp();
     let exact: Vec<f64> = w.iter().map(|w| decay * (w - 1.0) + 1.0).collect();
@@ -48,7 +48,8 @@ fn without_viscosity_energy_enstrophy_and_mean_are_kept() {
     let after = run(&w, &vec![0.0; w.len()], 0.0, 0.001, 100);
     assert!(distance(&w, &after) > 0.1 * size(&w), "a flow that does not move conserves everything");
     let (start, end) = (energy_and_enstrophy(&w), energy_and_enstrophy(&after));
-    // modes of N/2 periods take no part, so the truncated equations conserve both exactly, up to the order of the scheme
+    // modes with N/2 periods take no part, so the truncated equations conserve both, up to the error of the
+    // scheme
     for i in 0..2 {
         assert!((end[i] / start[i] - 1.0).abs() < 1e-8, "{start:?} {end:?}");
     }
@@ -73,7 +74,7 @@ fn the_order_in_time_is_four() {
     assert!((order - 4.0).abs() < 0.2, "{order}");
 }
 
-/// Modes of N/2 periods keep viscosity and forcing, step by step as Runge-Kutta would have it.
+/// Modes with N/2 periods have viscosity and forcing only, with the factors of the Runge-Kutta scheme.
 #[test]
 fn the_highest_modes_decay_and_are_forced() {
     let (nu, dt, steps) = (1e-3, 0.01, 5);

@@ -1,9 +1,8 @@
-//! `cardinality`: one policy per task, run with other numbers of agents than it was trained with, nothing
-//! rescaled.
+//! `cardinality`: one policy per task, run with other numbers of agents than in training, without rescaling.
 //!
-//! Stable is what the paper calls stable: at most 250 % of the loss with as many agents as in training.
-//! Ranges are multiples of that number. `cardinality` measures the policies of the default preset,
-//! `cardinality-paper` those of the published form and recipe, in the same way.
+//! "Stable" is used as in the paper: at most 250 % of the loss with the trained number of agents. Ranges are
+//! multiples of that number. `cardinality` measures the policies of the default preset, `cardinality-paper`
+//! those of the published form and recipe, in the same way.
 
 mod numbers;
 mod sweeps;
@@ -21,9 +20,9 @@ use crate::workshop::{LabError, Measured, Point, Workshop};
 use numbers::{FINE, numbers, whole};
 use sweeps::{SWEEPS, Sweep};
 
-/// Loss that is still called stable, relative to that of the reference.
+/// Largest stable loss, relative to that of the reference.
 pub(super) const STABLE: f64 = 2.5;
-/// Agents on a 2D domain from which on fewer cases are measured, because a rollout takes so long.
+/// From this number of agents in 2D fewer cases are measured, because rollouts take long.
 const MANY: usize = 300;
 
 pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
@@ -34,7 +33,7 @@ pub(super) fn run_paper(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     found(workshop, Preset::Paper)
 }
 
-/// Cases of a task with so many agents.
+/// Number of cases of a task with this number of agents.
 fn cases(dims: usize, agents: usize) -> usize {
     match (dims, agents) {
         (1, _) => 100,
@@ -68,10 +67,10 @@ fn found(workshop: &Workshop<'_>, preset: Preset) -> Result<Found, LabError> {
     Ok(Found {
         protocol: format!(
             "{policies}; nothing is rescaled or retrained. Cases of the test pool: 100 in 1D, 50 in 2D, 16 \
-             in 2D from {MANY} agents on. Per cents are of means over the same cases; intervals are 95 % \
-             bootstrap over cases. Neighbouring numbers of agents around the ends of the required range, \
-             around those of the range that is found, and from the lower end to above the number in training \
-             differ by a factor of at most 1.25, or by one agent."
+             in 2D from {MANY} agents on. Percentages are ratios of means over the same cases; intervals \
+             are 95 % bootstrap over cases. Neighbouring numbers of agents differ by a factor of at most \
+             1.25, or by one agent, around the ends of the required range, around the ends of the \
+             measured range, and from the lower end to above the trained number."
         ),
         findings,
         tables: vec![ranges, curves],
@@ -82,8 +81,8 @@ fn found(workshop: &Workshop<'_>, preset: Preset) -> Result<Found, LabError> {
 fn ranges_table() -> Table {
     Table::new(
         "ranges",
-        "Where the loss is at most 250 % of that with as many agents as in training, in multiples of that \
-         number.",
+        "Range in which the loss is at most 250 % of that with the trained number of agents, in multiples \
+         of that number.",
         &[
             "task",
             "trained with",
@@ -102,8 +101,8 @@ fn ranges_table() -> Table {
 fn curves_table() -> Table {
     Table::new(
         "curves",
-        "Loss of one policy with M agents. The published per cent stands where the paper has the same \
-         multiple of its own number of agents in training, to within 3 %.",
+        "Loss of one policy with M agents. The published percentage is given if the paper has the same \
+         multiple of its own trained number of agents, to within 3 %.",
         &[
             "task",
             "when",
@@ -119,7 +118,7 @@ fn curves_table() -> Table {
     )
 }
 
-/// A task, measured.
+/// Measurements of a task.
 struct Swept {
     sweep: &'static Sweep,
     trained: usize,
@@ -128,13 +127,13 @@ struct Swept {
 }
 
 impl Swept {
-    /// Losses by case with as many agents as in training.
+    /// Losses by case with the trained number of agents.
     fn home(&self) -> &Measured {
         let home = self.measured.iter().find(|(agents, _)| *agents == self.trained);
         &home.expect("the number in training is measured").1
     }
 
-    /// Loss relative to that in training, on the same cases.
+    /// Loss relative to that with the trained number of agents, on the same cases.
     fn relative(&self, measured: &Measured) -> Estimate {
         let of = |measured: &Measured| loss_cases(self.sweep.task, &measured.per_case).to_vec();
         ratio(&of(measured), &of(self.home()))
@@ -144,7 +143,7 @@ impl Swept {
         agents as f64 / self.trained as f64
     }
 
-    /// Loss relative to that in training, by number of agents.
+    /// Loss relative to that with the trained number of agents, by number of agents.
     fn relatives(&self) -> Vec<(usize, f64)> {
         self.measured.iter().map(|(agents, measured)| (*agents, self.relative(measured).value)).collect()
     }
@@ -154,13 +153,13 @@ impl Swept {
         stable(&self.relatives(), self.trained)
     }
 
-    /// The same, if the upper ends of the intervals have to be stable.
+    /// The same, if the upper ends of the intervals must be stable.
     fn surely_stable(&self) -> [usize; 2] {
         let high = |(agents, measured): &(usize, Measured)| (*agents, self.relative(measured).high);
         stable(&self.measured.iter().map(high).collect::<Vec<_>>(), self.trained)
     }
 
-    /// Measures some more numbers of agents.
+    /// Measures more numbers of agents.
     fn measure(
         &mut self,
         workshop: &Workshop<'_>,
@@ -227,7 +226,7 @@ impl Swept {
         ]);
     }
 
-    /// The highest loss in a range, relative to that in training.
+    /// The highest loss in a range, relative to that with the trained number of agents.
     fn worst(&self, [low, high]: [usize; 2]) -> f64 {
         let inside = self.measured.iter().filter(|(agents, _)| (low..=high).contains(agents));
         inside.map(|(_, measured)| self.relative(measured).value).fold(0.0, f64::max)
@@ -285,7 +284,7 @@ impl Swept {
 }
 
 impl sweeps::PublishedSweep {
-    /// The stable range in multiples of the number in training.
+    /// The stable range in multiples of the trained number.
     fn multiples(&self) -> [f64; 2] {
         self.stable.map(|agents| agents as f64 / self.trained as f64)
     }
@@ -296,15 +295,15 @@ fn multiples([low, high]: [f64; 2]) -> String {
     format!("{} to {}", number(low), number(high))
 }
 
-/// The numbers of agents around a reference up to the first whose relative loss is not stable, among those
-/// measured.
+/// The stable range around a reference: the measured numbers of agents up to the first unstable one on each
+/// side.
 ///
 /// # Panics
 /// If the reference was not measured.
 pub(super) fn stable(relative: &[(usize, f64)], reference: usize) -> [usize; 2] {
     let middle =
         relative.iter().position(|(agents, _)| *agents == reference).expect("the reference is measured");
-    // a loss that is not finite compares as not stable
+    // an infinite or NaN loss counts as unstable
     let fine = |index: &usize| relative[*index].1 <= STABLE;
     let last = |found: Option<usize>| relative[found.unwrap_or(middle)].0;
     let low = last((0..=middle).rev().take_while(fine).last());
@@ -312,7 +311,7 @@ pub(super) fn stable(relative: &[(usize, f64)], reference: usize) -> [usize; 2] 
     [low, high]
 }
 
-/// Numbers still to be measured, so that the ends of the stable range are known finely.
+/// Numbers still to be measured, so that the ends of the stable range are known precisely.
 fn between(relative: &[(usize, f64)], trained: usize) -> Vec<usize> {
     let ends = stable(relative, trained);
     let mut missing = Vec::new();

@@ -1,14 +1,14 @@
 //! The numbers of agents that a policy is measured with.
 
-/// Neighbouring numbers around the edges of a range differ by at most this factor, or by one agent: the edge
-/// that is found is not a gap between samples.
+/// Neighbouring numbers around the ends of a range differ by at most this factor, or by one agent, so that a
+/// measured end is not a gap between samples.
 pub(super) const FINE: f64 = 1.25;
-/// The same far from the edges and from the number in training.
+/// The same far from the ends and from the trained number.
 const COARSE: f64 = 1.6;
 
-/// Numbers from one step below a range to one step above it, given by its ends as multiples of the number in
-/// training: finely around the ends and from the lower one to a little above the number in training, which
-/// has its two neighbours.
+/// Numbers of agents from one step below a range to one step above it. The ends of the range are multiples of
+/// the trained number. The numbers are fine around the ends and from the lower end to a little above the
+/// trained number; both neighbours of the trained number are included.
 pub(super) fn numbers(trained: usize, range: [f64; 2]) -> Vec<usize> {
     let [low, high] = whole(trained, range);
     let times = |number: usize, factor: f64| (number as f64 * factor) as usize;
@@ -36,7 +36,7 @@ pub(super) fn whole(trained: usize, [least, most]: [f64; 2]) -> [usize; 2] {
     [((least * trained - rounding).ceil() as usize).max(1), (most * trained + rounding).floor() as usize]
 }
 
-/// Numbers from one to another, both included, each at most `factor` times the one before or one more.
+/// Numbers from one to another, both included; each is at most `factor` times the previous, or one more.
 pub(in crate::experiments) fn ladder(from: usize, to: usize, factor: f64) -> Vec<usize> {
     let next = |number: &usize| Some(((*number as f64 * factor) as usize).max(number + 1).min(to));
     let mut numbers: Vec<usize> =
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
     use cinoc_control::Config;
 
-    /// Whether two neighbours are close enough that an edge between them is known.
+    /// Whether two neighbours are close enough to locate an end between them.
     fn close(pair: &[usize]) -> bool {
         pair[1] == pair[0] + 1 || pair[1] as f64 <= FINE * pair[0] as f64
     }

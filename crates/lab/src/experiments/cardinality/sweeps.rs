@@ -1,11 +1,11 @@
-//! What is asked of every task, and what the paper says about it.
+//! The required range of agents of every task, and the paper's sweeps.
 
-/// A task and the numbers of agents it has to bear.
+/// A task and its required range of agents.
 pub(super) struct Sweep {
     pub task: &'static str,
-    /// Range that the shipped policy has to bear, in multiples of the number of agents in training.
+    /// Range in which the shipped policy must be stable, in multiples of the trained number of agents.
     pub required: [f64; 2],
-    /// The paper's own sweep, where it has one.
+    /// The paper's own sweep, if it has one.
     pub published: Option<PublishedSweep>,
 }
 
@@ -15,7 +15,7 @@ pub(super) struct PublishedSweep {
     pub trained: usize,
     /// The stable range.
     pub stable: [usize; 2],
-    /// Loss at some numbers of agents, in per cent of that in training.
+    /// Loss at some numbers of agents, in per cent of that with the trained number.
     pub curve: &'static [(usize, f64)],
 }
 
@@ -107,8 +107,8 @@ pub(super) const SWEEPS: [Sweep; 8] = [
 ];
 
 impl PublishedSweep {
-    /// The published per cent at a multiple of the number in training, if the paper has that multiple to
-    /// within 3 %.
+    /// The published percentage at a multiple of the trained number, if the paper has that multiple to within
+    /// 3 %.
     pub fn percent(&self, multiple: f64) -> Option<f64> {
         let distance = |agents: usize| (agents as f64 / self.trained as f64 / multiple - 1.0).abs();
         let nearest = self.curve.iter().min_by(|a, b| distance(a.0).total_cmp(&distance(b.0)))?;
@@ -124,7 +124,7 @@ mod tests {
     fn published_values_stand_beside_the_same_multiple_only() {
         let fkpp = SWEEPS[0].published.as_ref().unwrap();
         assert_eq!(fkpp.percent(1.0), Some(100.0));
-        // 40 agents of 20 beside 60 of 30
+        // 40 agents (trained with 20) correspond to 60 (trained with 30)
         assert_eq!(fkpp.percent(2.0), Some(55.0));
         assert_eq!(fkpp.percent(2.5), None);
     }

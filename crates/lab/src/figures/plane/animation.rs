@@ -1,4 +1,4 @@
-//! One case on a rectangle as it goes.
+//! Animation of one 2D case.
 
 use std::path::{Path, PathBuf};
 
@@ -9,28 +9,28 @@ use super::picture::Pictures;
 use crate::figures::SaveError;
 use crate::run_2d::Run2d;
 
-/// Longer runs leave out states.
+/// Largest number of frames; longer runs leave out states.
 const FRAMES: usize = 100;
 /// Width of a frame in points.
 const WIDTH: f64 = 460.0;
 /// Pixels per point.
 const SCALE: f64 = 1.5;
-/// Hundredths of a second per frame, and how long the end is shown before all begins again.
+/// Duration of a frame and of the last frame, in hundredths of a second.
 const FRAME_TIME: [u16; 2] = [5, 150];
 
-/// The field without control on the left, with control on the right, in the same colours; lines of equal target, agents and their
-/// tails, obstacles, and a bar that shows the time.
+/// The field without control on the left and with control on the right, in the same colours, with contour
+/// lines of the target, agents and their trails, obstacles, and a bar that shows the time.
 ///
 /// # Panics
 ///
-/// If lists of the run differ in length from what its documentation says.
+/// If lists of the run do not have the documented lengths.
 pub fn animation(run: &Run2d) -> Animation<impl Fn(usize) -> Figure> {
     run.assert_consistent();
     let steps = shown(run.steps());
     let pictures = Pictures::new(run, &steps, WIDTH / 2.0);
     let end = run.times[run.steps()];
     let decimals = decimals(&run.times);
-    // the size is that of the first frame: nothing that takes room changes later
+    // all frames have the size of the first: no element changes its size later
     let (count, [each, last]) = (steps.len(), FRAME_TIME);
     let frame = move |frame: usize| {
         let step = steps[frame];
@@ -54,14 +54,14 @@ pub fn save_animation(run: &Run2d, folder: &Path, format: AnimationFormat) -> Re
     Ok(path)
 }
 
-/// Evenly spread steps, the first and the last among them.
+/// Evenly spread steps, including the first and the last.
 fn shown(steps: usize) -> Vec<usize> {
     let frames = (steps + 1).min(FRAMES);
     let gaps = frames.saturating_sub(1).max(1);
     (0..frames).map(|frame| (frame * steps + gaps / 2) / gaps).collect()
 }
 
-/// As many as tell neighbouring states apart, within reason.
+/// Enough decimals to distinguish neighbouring times, up to a limit.
 fn decimals(times: &[f64]) -> usize {
     let step = times.get(1).map_or(1.0, |second| second - times[0]);
     let whole = (0..4).find(|&decimals| {

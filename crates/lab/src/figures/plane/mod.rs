@@ -1,4 +1,4 @@
-//! Figures of runs on a rectangle.
+//! Figures of 2D runs.
 
 mod animation;
 mod picture;

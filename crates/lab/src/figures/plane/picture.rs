@@ -1,13 +1,13 @@
-//! One state of a run: the field, and what stands in it.
+//! One state of a 2D run: the field with agents, obstacles and contour lines of the target.
 
 use cinoc_figure::{ColourBar, ColourMap, Map};
 
 use super::resample::{Resampled, resample};
 use crate::run_2d::{FieldKind, Run2d};
 
-/// Levels at which the target is drawn as lines, as shares of its largest magnitude.
+/// Contour levels of the target, as fractions of its largest magnitude.
 const LEVELS: [f64; 2] = [0.3, 0.7];
-/// The tail of an agent shows this share of the run.
+/// Length of an agent's trail, as a fraction of the run.
 const TAIL: f64 = 0.15;
 
 /// Draws states of a run, all with the same colours.
@@ -33,13 +33,13 @@ impl<'a> Pictures<'a> {
             FieldKind::Density => [0.0, high],
         };
         let loudest = run.u.iter().flatten().flatten().fold(0.0, |most: f64, u| most.max(u.abs()));
-        // a sixth of the distance between agents spread evenly, within what is visible and what is not clumsy
+        // a sixth of the distance between evenly spread agents, but neither invisible nor too large
         let radius = (0.16 * width / (run.agents().max(1) as f64).sqrt()).clamp(1.1, 0.014 * width + 0.5);
         let target = run.target.as_ref().map(|target| resample(target, run.n, run.periodic));
         Pictures { run, limits, target, loudest, radius }
     }
 
-    /// The key to the colours.
+    /// The colour bar.
     pub fn colour_bar(&self) -> ColourBar {
         ColourBar::new(&self.run.field, self.colours(), self.limits[0], self.limits[1])
     }
@@ -56,7 +56,7 @@ impl<'a> Pictures<'a> {
         self.with_agents(map, step)
     }
 
-    /// What the field should become.
+    /// The target, if there is one.
     pub fn target(&self) -> Option<Map> {
         let target = self.target.as_ref()?;
         Some(self.with_target(self.map(target)))
@@ -98,7 +98,7 @@ impl<'a> Pictures<'a> {
     fn with_agents(&self, map: Map, step: usize) -> Map {
         let run = self.run;
         let map = if run.mobile() { self.with_tails(map, step) } else { map };
-        // an action leads to the next state: the last state shows the action before it
+        // an action leads to the next state: the last state shows the previous action
         let shades = run.u.as_ref().filter(|u| !u.is_empty()).map(|u| -> Vec<f64> {
             let now = &u[step.min(u.len() - 1)];
             now.iter().map(|u| if self.loudest > 0.0 { u / self.loudest } else { 0.0 }).collect()

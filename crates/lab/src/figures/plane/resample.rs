@@ -1,13 +1,14 @@
-//! A field on a grid as a picture: many small cells that cover exactly the rectangle.
+//! A field on a grid as a picture: many small cells that cover the rectangle exactly.
 //!
-//! Grid points of a non-periodic axis stand on both borders, those of a periodic one begin at 0 and stop one spacing before the other
-//! border; cells around them would cover another rectangle than the one agents move in. The bilinear interpolant of the values is
-//! defined everywhere, so a picture takes its value at the middle of each cell.
+//! On a non-periodic axis grid points lie on both borders. On a periodic axis they start at 0 and end one
+//! spacing before the other border. Cells around the grid points would therefore cover a different rectangle
+//! than the one agents move in. The bilinear interpolant of the values is defined everywhere, so a picture
+//! uses its value at the centre of each cell.
 
-/// Cells per grid point and direction are chosen such that a picture has at least this many.
+/// A picture has at least this many cells per direction.
 const CELLS: usize = 120;
 
-/// Row-major values with y along the rows, the first row at the bottom: what a map takes.
+/// Row-major values with y along the rows and the first row at the bottom, as a map needs them.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Resampled {
     pub rows: usize,
@@ -33,7 +34,7 @@ pub(super) fn resample(field: &[f64], n: [usize; 2], periodic: bool) -> Resample
     Resampled { rows: up.len(), columns: across.len(), values }
 }
 
-/// The middles of the cells along an axis of `n` points.
+/// The centres of the cells along an axis of `n` points.
 fn middles(n: usize, periodic: bool) -> Vec<Between> {
     let cells = n * CELLS.div_ceil(n);
     let place = |cell: usize| (cell as f64 + 0.5) / cells as f64;
@@ -46,7 +47,7 @@ fn middles(n: usize, periodic: bool) -> Vec<Between> {
     (0..cells).map(between).collect()
 }
 
-/// A point of no weight does not matter, even where it is not a number.
+/// Linear interpolation. A point of weight 0 is ignored, even if it is NaN.
 fn mix(a: f64, b: f64, weight: f64) -> f64 {
     if weight == 0.0 { a } else { a + weight * (b - a) }
 }

@@ -1,4 +1,4 @@
-//! One case on a rectangle at a few moments.
+//! One 2D case at a few times.
 
 use cinoc_figure::Figure;
 
@@ -6,16 +6,16 @@ use super::picture::Pictures;
 use crate::figures::look::{WIDTH, short};
 use crate::run_2d::Run2d;
 
-/// Moments shown.
+/// Number of times shown.
 const MOMENTS: usize = 5;
 
-/// The field without control (above) and with control (below) from the start to the end, all in the same colours; agents with what
-/// they have just passed, obstacles, and lines of equal target, dashed where it is negative. The target itself stands at the end of
-/// the lower row, beside what it has to be compared with.
+/// The field without control (above) and with control (below) from start to end, all in the same colours,
+/// with agents and their trails, obstacles, and contour lines of the target (dashed where it is negative).
+/// The target itself is at the end of the lower row, next to the final field.
 ///
 /// # Panics
 ///
-/// If lists of the run differ in length from what its documentation says.
+/// If lists of the run do not have the documented lengths.
 pub fn snapshots_2d(run: &Run2d) -> Figure {
     run.assert_consistent();
     let steps = moments(run.steps());
@@ -37,7 +37,7 @@ pub fn snapshots_2d(run: &Run2d) -> Figure {
     figure.fit_height()
 }
 
-/// Steps from the start to the end: the field changes most at the beginning, so the first pause is the shortest.
+/// Steps from start to end. The field changes most at the beginning, so the first interval is the shortest.
 fn moments(steps: usize) -> Vec<usize> {
     let place = |i: usize| (i as f64 / (MOMENTS - 1) as f64).powf(1.5);
     let mut moments: Vec<usize> = (0..MOMENTS).map(|i| (place(i) * steps as f64).round() as usize).collect();
