@@ -128,7 +128,9 @@ fn control_step(tracer: &Tracer, config: &Config, terms: bool, weights: Option<&
         weights,
     };
     for term in objective::active(config).filter(|_| terms) {
-        tracer.term(term.name, term.value(config, &step));
+        if let Some(value) = term.value(config, &step) {
+            tracer.term(term.name, value);
+        }
     }
     record_field(tracer, next, moments, error);
     tracer.record("xi", moved);

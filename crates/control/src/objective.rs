@@ -102,7 +102,7 @@ pub struct Term {
     pub name: &'static str,
     over: Over,
     weight: fn(&Loss) -> Option<f64>,
-    value: for<'t> fn(&Config, &Step<'t>) -> Var<'t>,
+    value: for<'t> fn(&Config, &Step<'t>) -> Option<Var<'t>>,
 }
 
 const TERMS: [Term; 13] = [
@@ -142,8 +142,8 @@ impl Term {
         (self.weight)(&config.loss).unwrap_or(0.0)
     }
 
-    /// Its value in one step: one number per case.
-    pub fn value<'t>(&self, config: &Config, step: &Step<'t>) -> Var<'t> {
+    /// Its value in one step, one number per case; `None` if the step lacks what it is about.
+    pub fn value<'t>(&self, config: &Config, step: &Step<'t>) -> Option<Var<'t>> {
         (self.value)(config, step)
     }
 
@@ -153,46 +153,46 @@ impl Term {
     }
 }
 
-fn mean_square_error<'t>(_: &Config, step: &Step<'t>) -> Var<'t> {
-    step.counted(step.error)
+fn mean_square_error<'t>(_: &Config, step: &Step<'t>) -> Option<Var<'t>> {
+    Some(step.counted(step.error))
 }
 
-fn effort_u<'t>(_: &Config, step: &Step<'t>) -> Var<'t> {
-    step.mean_square_length(step.u.expect("agents with intensities"))
+fn effort_u<'t>(_: &Config, step: &Step<'t>) -> Option<Var<'t>> {
+    Some(step.mean_square_length(step.u?))
 }
 
-fn effort_v<'t>(_: &Config, step: &Step<'t>) -> Var<'t> {
-    step.mean_square_length(step.v.expect("agents that move"))
+fn effort_v<'t>(_: &Config, step: &Step<'t>) -> Option<Var<'t>> {
+    Some(step.mean_square_length(step.v?))
 }
 
-fn bound<'t>(config: &Config, step: &Step<'t>) -> Var<'t> {
-    let margin = config.safety.as_ref().expect("distances that mobile agents keep").margin;
+fn bound<'t>(config: &Config, step: &Step<'t>) -> Option<Var<'t>> {
+    let margin = config.safety.as_ref()?.margin;
     let beyond = |(axis, length): (usize, f64)| {
         let (low, high) = (margin, length - margin);
         let xi = step.xi.slice(axis..axis + 1);
         step.mean_square_length((low - xi).relu()) + step.mean_square_length((xi - high).relu())
     };
     let lengths = config.axes().into_iter().map(|axis| axis.length);
-    lengths.enumerate().map(beyond).reduce(|a, b| a + b).expect("an axis")
+    lengths.enumerate().map(beyond).reduce(|a, b| a + b)
 }
 
-fn coll<'t>(config: &Config, step: &Step<'t>) -> Var<'t> {
+fn coll<'t>(config: &Config, step: &Step<'t>) -> Option<Var<'t>> {
     let m = step.xi.cols();
     assert!(step.weights.is_none(), "collisions of agents that have weights");
     if m == 1 {
-        return step.xi.sum() * 0.0;
+        return Some(step.xi.sum() * 0.0);
     }
-    let radius = config.safety.as_ref().expect("distances that mobile agents keep").radius;
+    let radius = config.safety.as_ref()?.radius;
     let pair = |i: usize, j: usize| vec![(i, 1.0), (j, -1.0)];
     let pairs: Vec<_> = (0..m).flat_map(|j| (0..j).map(move |i| pair(i, j))).collect();
     // each pair stands for two of the M x M
     let share = 2.0 * pairs.len() as f64 / (m * m) as f64;
     let distance = distances(step.xi, &Sparse::from_rows(m, pairs));
-    share
-        * match config.task.density {
-            true => (distance * (-1.0 / radius)).exp().mean(),
-            false => (radius - distance).relu().mean_square(),
-        }
+    let nearness = match config.task.density {
+        true => (distance * (-1.0 / radius)).exp().mean(),
+        false => (radius - distance).relu().mean_square(),
+    };
+    Some(share * nearness)
 }
 
 /// Lengths of the differences that a matrix takes between positions.
@@ -203,30 +203,28 @@ fn distances<'t>(xi: Var<'t>, differences: &Sparse) -> Var<'t> {
     }
 }
 
-fn accel<'t>(_: &Config, step: &Step<'t>) -> Var<'t> {
-    let (v, previous) =
-        (step.v.expect("agents that move"), step.previous_v.expect("velocities that are carried"));
-    step.mean_square_length(v - previous)
+fn accel<'t>(_: &Config, step: &Step<'t>) -> Option<Var<'t>> {
+    Some(step.mean_square_length(step.v? - step.previous_v?))
 }
 
-fn total_forcing<'t>(_: &Config, step: &Step<'t>) -> Var<'t> {
-    let u = step.u.expect("agents with intensities");
-    step.weights.map_or(u, |weights| weights.each * u).sum().square()
+fn total_forcing<'t>(_: &Config, step: &Step<'t>) -> Option<Var<'t>> {
+    let u = step.u?;
+    Some(step.weights.map_or(u, |weights| weights.each * u).sum().square())
 }
 
-fn obstacle<'t>(config: &Config, step: &Step<'t>) -> Var<'t> {
-    Discs::of(config).expect("discs").penalty(step.xi, |depth| step.mean_square_length(depth))
+fn obstacle<'t>(config: &Config, step: &Step<'t>) -> Option<Var<'t>> {
+    Some(Discs::of(config)?.penalty(step.xi, |depth| step.mean_square_length(depth)))
 }
 
-fn moment<'t>(_: &Config, step: &Step<'t>) -> Var<'t> {
-    let [now, target] = step.moments.expect("moments of a density");
-    step.counted(now.distance(target))
+fn moment<'t>(_: &Config, step: &Step<'t>) -> Option<Var<'t>> {
+    let [now, target] = step.moments?;
+    Some(step.counted(now.distance(target)))
 }
 
-fn mass<'t>(_: &Config, step: &Step<'t>) -> Var<'t> {
+fn mass<'t>(_: &Config, step: &Step<'t>) -> Option<Var<'t>> {
     let now = step.moments.map_or_else(|| step.z.sum(), |[now, _]| now.mass);
-    let first = step.start.expect("the first field").sum();
-    ((now - first) / first).square()
+    let first = step.start?.sum();
+    Some(((now - first) / first).square())
 }
 
 #[cfg(test)]

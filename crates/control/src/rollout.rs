@@ -33,13 +33,17 @@ pub struct LossTerm {
     pub over_time: Vec<f64>,
 }
 
-fn loss_terms(config: &Config) -> Vec<LossTerm> {
+/// The terms that a trace has.
+fn loss_terms(config: &Config, trace: &Trace) -> Vec<LossTerm> {
     let term = |term: &'static objective::Term| LossTerm {
         name: term.name,
         weight: term.weight(config),
         over_time: term.time_weights(config.time.steps),
     };
-    objective::active(config).map(term).collect()
+    objective::active(config)
+        .filter(|term| trace.term_names().any(|name| name == term.name))
+        .map(term)
+        .collect()
 }
 
 /// A rollout of a batch: a case from its start, or after so many rounds before.
@@ -80,14 +84,15 @@ pub struct Batch<T> {
 impl<T: Real> ClosedLoop<T> {
     /// The loop with the policy in it; `chunk` samples are worked on together.
     pub fn new(config: &Config, chunk: usize) -> ClosedLoop<T> {
-        ClosedLoop::build(config, &closed_loop::trace(config, true, None), chunk, loss_terms(config))
+        let trace = closed_loop::trace(config, true, None);
+        ClosedLoop::build(config, &trace, chunk)
     }
 
     /// The same for training: derivatives with respect to the parameters are wanted, those with respect to target, noise
     /// and places of static agents are left out.
     pub fn for_training(config: &Config, chunk: usize) -> ClosedLoop<T> {
         let trace = closed_loop::trace(config, true, None);
-        ClosedLoop::build(config, &trace.inputs_given(), chunk, loss_terms(config))
+        ClosedLoop::build(config, &trace.inputs_given(), chunk)
     }
 
     /// The same with agents that stand for many, or for parts of one: an agent of weight `w` does to the field what `w`
@@ -97,21 +102,21 @@ impl<T: Real> ClosedLoop<T> {
     /// If the weights are not one per agent, or the objective has the term `coll`, which is about pairs.
     pub fn weighted(config: &Config, weights: &[f64], chunk: usize) -> ClosedLoop<T> {
         let trace = closed_loop::trace(config, true, Some(weights));
-        ClosedLoop::build(config, &trace, chunk, loss_terms(config))
+        ClosedLoop::build(config, &trace, chunk)
     }
 
     /// The loop without its loss: to see what a policy does, at a cost that grows with the agents and not with their pairs.
     pub fn observed(config: &Config, chunk: usize) -> ClosedLoop<T> {
         let trace = closed_loop::trace(config, false, None);
-        ClosedLoop::build(config, &trace, chunk, Vec::new())
+        ClosedLoop::build(config, &trace, chunk)
     }
 
     /// The physics alone: no agents, no parameters, no loss. Records `z` and `error`.
     pub fn uncontrolled(config: &Config, chunk: usize) -> ClosedLoop<T> {
-        ClosedLoop::build(config, &closed_loop::uncontrolled_trace(config), chunk, Vec::new())
+        ClosedLoop::build(config, &closed_loop::uncontrolled_trace(config), chunk)
     }
 
-    fn build(config: &Config, trace: &Trace, chunk: usize, terms: Vec<LossTerm>) -> ClosedLoop<T> {
+    fn build(config: &Config, trace: &Trace, chunk: usize) -> ClosedLoop<T> {
         ClosedLoop {
             config: config.clone(),
             program: Program::new(trace, chunk),
@@ -119,7 +124,7 @@ impl<T: Real> ClosedLoop<T> {
             states: trace.states.clone(),
             sequences: trace.sequences.clone(),
             records: trace.records().map(|(name, shape)| (name.to_string(), shape)).collect(),
-            terms,
+            terms: loss_terms(config, trace),
         }
     }
 

@@ -7,6 +7,7 @@
 use std::fmt;
 
 use cinoc_control::Config;
+use cinoc_control::config::Around;
 use cinoc_control::policy::{actions, param_count};
 use thiserror::Error;
 
@@ -184,20 +185,19 @@ fn crowd_points(config: &Config) -> f64 {
 /// Numbers that one agent's network computes.
 fn per_agent(config: &Config) -> f64 {
     let hidden: usize = config.method.as_ref().map_or(0, |method| method.hidden.iter().sum());
-    let seen = match (config.observe.window, config.observe.patch) {
-        (_, Some(patch)) => {
-            let channels = 4 * config.task.fields.len() + config.policy.conv.iter().flatten().sum::<usize>();
+    let seen = match config.observe.around {
+        Around::Patch { patch, .. } => {
+            let channels = 4 * config.task.fields.len() + config.policy.conv.iter().sum::<usize>();
             2.0 * (patch * patch) as f64 * channels as f64
         }
-        (Some(window), None) => 8.0 * (window + config.observe.points.unwrap_or(0)) as f64,
-        (None, None) => 0.0,
+        Around::Window { window, points } => 8.0 * (window + points) as f64,
     };
     400.0 + 2.0 * hidden as f64 + seen
 }
 
 /// Numbers of feature maps of the whole field.
 fn maps(config: &Config) -> f64 {
-    let channels: usize = config.policy.conv.iter().flatten().sum();
+    let channels: usize = config.policy.conv.iter().sum();
     2.0 * channels as f64 * config.points() as f64
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cinoc_adjoint::{Program, Session, Threads, Tracer};
+use cinoc_control::config::Around;
 use cinoc_control::config::Preset;
 use cinoc_control::policy::initial_params;
 use cinoc_control::random::{Purpose, stream};
@@ -167,7 +168,7 @@ fn episodes_do_not_all_end_together_and_threads_change_nothing() {
 fn an_agent_sees_the_error_around_it_and_knows_where_it_is() {
     let config = config("heat1d", &["agents=3"]);
     let environment = FieldEnvironment::new(&config, cases(&config), 2, 1, 16, 1);
-    let (points, seen) = (config.points(), config.observe.points.unwrap());
+    let (points, seen) = (config.points(), window(&config)[1]);
     // a field 0.2 above its target in one copy, and on a ramp of 0.01 per cell in the other
     let positions = [0.25_f32, 0.5, 0.75];
     let mut states = Vec::new();
@@ -187,12 +188,20 @@ fn an_agent_sees_the_error_around_it_and_knows_where_it_is() {
             assert!(view(0, seen + row, agent).abs() < 1e-6);
             assert!((view(1, seen + row, agent) - 0.01).abs() < 1e-6);
             let cell = (positions[agent] * (points - 1) as f32).floor();
-            let half = (config.observe.window.unwrap() / 2) as f32;
+            let half = (window(&config)[0] / 2) as f32;
             assert!((view(1, row, agent) - 0.2 - 0.01 * cell).abs() <= 0.01 * half + 1e-6);
         }
         // after the target come sines and cosines of the position
         assert!((view(0, 2 * seen, agent) - 0.3).abs() < 1e-6);
         let first_wave = (std::f32::consts::PI * positions[agent]).sin();
         assert!((view(0, 3 * seen, agent) - first_wave).abs() < 1e-5);
+    }
+}
+
+/// Points of a window, and points it is resampled to.
+fn window(config: &Config) -> [usize; 2] {
+    match config.observe.around {
+        Around::Window { window, points } => [window, points],
+        Around::Patch { .. } => panic!("a 1D task"),
     }
 }

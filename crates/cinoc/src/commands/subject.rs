@@ -4,6 +4,7 @@ use crate::arguments::Subject;
 use crate::failure::Failure;
 use crate::terminal::progress;
 use cinoc_adjoint::Threads;
+use cinoc_control::config::Around;
 use cinoc_control::{Cases, Config, Pool, Tasks};
 use cinoc_learn::cases_file::read_cases;
 use cinoc_learn::memory::Needs;
@@ -71,7 +72,12 @@ fn circumstances(subject: &Subject, trained: &Config) -> Result<Config, Failure>
         let observe = &config.observe;
         let senses =
             (observe.gradient, observe.target, observe.crowd, observe.crowd_ref, observe.crowd_limit);
-        (config.policy.clone(), config.method.clone(), observe.points, observe.patch, observe.view, senses)
+        // the width of a window may change: it is resampled to the same points
+        let around = match observe.around {
+            Around::Window { points, .. } => Around::Window { window: 0, points },
+            patch => patch,
+        };
+        (config.policy.clone(), config.method.clone(), around, senses)
     };
     if trained.centralised() && (config.agents, config.shape()) != (trained.agents, trained.shape()) {
         return Err(Failure::Request(format!(

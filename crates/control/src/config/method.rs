@@ -234,6 +234,11 @@ fn fill(base: &mut Table, over: Table) {
 }
 
 impl super::Config {
+    /// Widths of the hidden layers of networks that have no other structure; none for the operator policy.
+    pub fn hidden(&self) -> &[usize] {
+        self.method.as_ref().map_or(&[], |method| &method.hidden)
+    }
+
     /// The network that acts.
     pub fn network(&self) -> Network {
         self.method.as_ref().map_or(Network::Operator, |method| method.network)

@@ -30,7 +30,7 @@ pub use keys::{KEYS, Key, Range};
 pub(crate) use merge::{overlay, parse};
 pub use method::{Algorithm, Critic, Method, MethodInfo, Network, OffPolicy, OnPolicy, methods};
 pub use sections::{
-    Actuation, Data, Failure, Grid, Loss, Noise, Observe, Obstacles, Policy, Safety, Time, Train,
+    Actuation, Around, Data, Failure, Grid, Loss, Noise, Observe, Obstacles, Policy, Safety, Time, Train,
 };
 pub use values::Values;
 

@@ -60,22 +60,12 @@ pub struct Actuation {
 
 /// What an agent sees of the field.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Observe {
-    /// 1D: points of the reference lattice in the window, W.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub window: Option<usize>,
-    /// 2D: points of the reference lattice along a side of the patch, p.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub patch: Option<usize>,
-    /// 2D: what of the field an agent sees.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub view: Option<View>,
-    /// How the window or patch is placed.
+    /// The part of the field around it.
+    #[serde(flatten)]
+    pub around: Around,
+    /// How that part is placed.
     pub sampling: Sampling,
-    /// 1D: points the window is resampled to, P.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub points: Option<usize>,
     /// Points of the reference lattice, on which a policy sees the same numbers whatever the grid.
     pub n_ref: usize,
     /// Points of its second axis.
@@ -94,6 +84,26 @@ pub struct Observe {
     pub crowd_limit: f64,
 }
 
+/// The part of the field that an agent sees, in points of the reference lattice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Around {
+    /// In 1D.
+    Window {
+        /// Points in the window, W.
+        window: usize,
+        /// Points each channel is resampled to, P.
+        points: usize,
+    },
+    /// In 2D.
+    Patch {
+        /// Points along a side of the patch, p.
+        patch: usize,
+        /// What of the field is seen.
+        view: View,
+    },
+}
+
 /// The policy network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -109,8 +119,8 @@ pub struct Policy {
     /// How agents that reach the same point share the work.
     pub share: Share,
     /// 2D: channels of the convolutions.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub conv: Option<Vec<usize>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conv: Vec<usize>,
     /// 2D: what the convolutions see beyond the rim of a patch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub padding: Option<Padding>,

@@ -30,7 +30,7 @@ fn published_presets_hold_the_numbers_of_the_task_definitions() {
         (fkpp.actuation.sigma, fkpp.actuation.u_max, fkpp.actuation.v_max),
         (0.05, Some(40.0), Some(2.0))
     );
-    assert_eq!((fkpp.observe.window, fkpp.observe.points, fkpp.observe.n_ref), (Some(8), Some(20), 100));
+    assert_eq!((fkpp.observe.around, fkpp.observe.n_ref), (Around::Window { window: 8, points: 20 }, 100));
     let data = &fkpp.data.values;
     assert_eq!((fkpp.data.pool, data.number("std"), data.word("pairs")), (5000, 2.0, "independent"));
     assert_eq!((data.number("length_start"), data.number("length_target")), (0.2, 0.4));
@@ -56,7 +56,8 @@ fn published_presets_hold_the_numbers_of_the_task_definitions() {
 
     let ks = Config::paper("ks1d").unwrap();
     assert_eq!((ks.agents, ks.grid.n, ks.grid.length), (8, 128, 22.0));
-    assert_eq!((ks.time.dt, ks.time.steps, ks.observe.window), (0.05, 200, Some(4)));
+    assert_eq!((ks.time.dt, ks.time.steps), (0.05, 200));
+    assert_eq!(ks.observe.around, Around::Window { window: 4, points: 20 });
     assert_eq!((ks.actuation.sigma, ks.actuation.u_max, ks.actuation.v_max), (1.0, Some(1.0), None));
     let data = &ks.data.values;
     assert_eq!((ks.data.pool, data.number("spin_up"), data.number("amplitude")), (1024, 1000.0, 0.01));
@@ -335,7 +336,7 @@ fn a_second_axis_is_as_long_as_the_first_unless_it_has_keys_of_its_own() {
 #[test]
 fn lists_keep_their_kind_and_ranges_their_two_ends() {
     let conv = |list: &str| with("heat2d", &[&format!("policy.conv={list}")]);
-    assert_eq!(conv("[4, 8, 16]").unwrap().policy.conv, Some(vec![4, 8, 16]));
+    assert_eq!(conv("[4, 8, 16]").unwrap().policy.conv, [4, 8, 16]);
     for (list, part) in [
         ("[]", "whole numbers from 1"),
         ("[0]", "whole numbers from 1"),

@@ -5,7 +5,7 @@ use super::error::ConfigError;
 use super::keys;
 use super::merge::leaves;
 use super::method::Network;
-use super::{Axis, Config, TrunkBase};
+use super::{Around, Axis, Config, TrunkBase};
 use crate::task::Task;
 use toml::Table;
 
@@ -33,15 +33,12 @@ fn grids(config: &Config) -> Result<(), ConfigError> {
     }
     let (n_ref, shorter) =
         axes.iter().map(|axis| axis.n_ref).zip(["n_ref", "n_ref_y"]).min().expect("an axis");
-    let observe = &config.observe;
-    for (key, width) in [("observe.window", observe.window), ("observe.patch", observe.patch)] {
-        let Some(width) = width else { continue };
-        let fits = width.is_multiple_of(2) && (2..=n_ref).contains(&width);
-        ConfigError::unless(fits, key, width, || {
-            format!("an even number from 2 to {n_ref} (observe.{shorter})")
-        })?;
-    }
-    Ok(())
+    let (key, width) = match config.observe.around {
+        Around::Window { window, .. } => ("observe.window", window),
+        Around::Patch { patch, .. } => ("observe.patch", patch),
+    };
+    let fits = width.is_multiple_of(2) && (2..=n_ref).contains(&width);
+    ConfigError::unless(fits, key, width, || format!("an even number from 2 to {n_ref} (observe.{shorter})"))
 }
 
 /// The grid of an axis must refine its reference lattice.

@@ -22,15 +22,15 @@ pub struct Patches {
 }
 
 impl Patches {
-    /// The sensors that `config.observe` describes.
+    /// Patches of `size` points along a side, otherwise as `config.observe` describes them.
     ///
     /// # Panics
     /// If the task is not two-dimensional.
-    pub fn new(config: &Config) -> Patches {
+    pub fn new(config: &Config, size: usize) -> Patches {
         let axes: [_; 2] = config.axes().try_into().expect("patches are cut out of 2D fields");
         Patches {
             lattice: PatchLattice {
-                patch: config.observe.patch.expect("2D tasks have a patch"),
+                patch: size,
                 n: axes.map(|axis| axis.n_ref),
                 density: axes.map(|axis| axis.cells_per_length()),
                 periodic: config.periodic(),

@@ -21,14 +21,9 @@ pub struct Windows {
 }
 
 impl Windows {
-    /// The sensors that `config.observe` describes.
-    ///
-    /// # Panics
-    /// If the task is not one-dimensional.
-    pub fn new(config: &Config) -> Windows {
+    /// Windows of `width` points, resampled to `points`, otherwise as `config.observe` describes them.
+    pub fn new(config: &Config, width: usize, points: usize) -> Windows {
         let (axis, observe) = (config.axes()[0], &config.observe);
-        let width = observe.window.expect("1D tasks have a window");
-        let points = observe.points.expect("1D tasks resample their window");
         let (channels, observed) = (channels(config), config.task.fields_with(|field| field.observed).len());
         let resampling = resampling(width, points, channels);
         let differenced_in_place = observe.gradient && axis.periodic();

@@ -9,8 +9,7 @@ use crate::observation::tracked;
 use cinoc_adjoint::Var;
 
 pub(super) fn layers(config: &Config) -> Vec<Layer> {
-    let hidden = &config.method.as_ref().expect("a baseline").hidden;
-    Plain::layers("central", state_size(config), hidden, actions(config) * config.agents)
+    Plain::layers("central", state_size(config), config.hidden(), actions(config) * config.agents)
 }
 
 /// Numbers in [`state`].
@@ -50,8 +49,7 @@ pub(super) struct Central<'t> {
 
 impl<'t> Central<'t> {
     pub fn new(config: &Config, next: &mut impl FnMut() -> Dense<'t>) -> Central<'t> {
-        let hidden = &config.method.as_ref().expect("a baseline").hidden;
-        Central { config: config.clone(), net: Plain::new(hidden.len(), next) }
+        Central { config: config.clone(), net: Plain::new(config.hidden().len(), next) }
     }
 }
 

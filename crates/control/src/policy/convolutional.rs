@@ -1,7 +1,7 @@
 //! A convolutional network on the whole field, as the centralised baseline of turbulence has it: feature maps by 3 x 3 convolutions, of
 //! which every agent reads the part around it; one dense layer per agent and a head. Nothing depends on where an agent is.
 
-use super::patch_branch::{self, PatchBranch};
+use super::branch::{self, Branch};
 use super::{Dense, Layer, Net, Sight, actions, layer};
 use crate::config::{Config, Padding};
 use cinoc_adjoint::Var;
@@ -15,21 +15,21 @@ fn branch_config(config: &Config) -> Config {
 }
 
 pub(super) fn layers(config: &Config) -> Vec<Layer> {
-    let mut layers = patch_branch::layers(&branch_config(config));
-    layers.push(layer("merge", patch_branch::WIDTH, patch_branch::HEAD_WIDTH));
-    layers.push(layer("head", patch_branch::HEAD_WIDTH, actions(config)));
+    let mut layers = branch::layers(&branch_config(config));
+    layers.push(layer("merge", branch::width(config), branch::head_width(config)));
+    layers.push(layer("head", branch::head_width(config), actions(config)));
     layers
 }
 
 pub(super) struct Convolutional<'t> {
-    branch: PatchBranch<'t>,
+    branch: Branch<'t>,
     merge: Dense<'t>,
     head: Dense<'t>,
 }
 
 impl<'t> Convolutional<'t> {
     pub fn new(config: &Config, next: &mut impl FnMut() -> Dense<'t>) -> Convolutional<'t> {
-        Convolutional { branch: PatchBranch::new(&branch_config(config), next), merge: next(), head: next() }
+        Convolutional { branch: Branch::new(&branch_config(config), next), merge: next(), head: next() }
     }
 }
 

@@ -2,21 +2,19 @@
 //! parameters for all agents.
 
 use super::{Dense, Layer, Net, Plain, Sight, actions, features, observation, trunk};
-use crate::config::Config;
+use crate::config::{Around, Config};
 use crate::observation::{patch, window};
 use cinoc_adjoint::Var;
 
 pub(super) fn layers(config: &Config) -> Vec<Layer> {
-    let hidden = &config.method.as_ref().expect("a baseline").hidden;
-    Plain::layers("local", view_size(config), hidden, actions(config))
+    Plain::layers("local", view_size(config), config.hidden(), actions(config))
 }
 
 /// Numbers in [`view`].
 pub fn view_size(config: &Config) -> usize {
-    let observe = &config.observe;
-    let seen = match observe.patch {
-        Some(side) => patch::channels(config) * side * side,
-        None => window::channels(config) * observe.points.expect("1D tasks resample their window"),
+    let seen = match config.observe.around {
+        Around::Patch { patch: side, .. } => patch::channels(config) * side * side,
+        Around::Window { points, .. } => window::channels(config) * points,
     };
     seen + trunk::feature_count(config)
 }
@@ -34,8 +32,7 @@ pub(super) struct Local<'t> {
 
 impl<'t> Local<'t> {
     pub fn new(config: &Config, next: &mut impl FnMut() -> Dense<'t>) -> Local<'t> {
-        let hidden = &config.method.as_ref().expect("a baseline").hidden;
-        Local { config: config.clone(), net: Plain::new(hidden.len(), next) }
+        Local { config: config.clone(), net: Plain::new(config.hidden().len(), next) }
     }
 }
 

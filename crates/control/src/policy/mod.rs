@@ -7,6 +7,7 @@
 //!
 //! Parameters are `NAME.w` (`[inputs][outputs]`) and `NAME.b`, in the order of [`layers`].
 
+mod branch;
 mod central;
 mod convolutional;
 mod local;
@@ -16,7 +17,7 @@ mod plain;
 mod trunk;
 mod window_branch;
 
-use crate::config::{Config, Network, Share};
+use crate::config::{Around, Config, Network, Share};
 use crate::observation::crowd::{Crowd, Neighbours};
 use crate::observation::patch::Patches;
 use crate::observation::window::Windows;
@@ -230,13 +231,13 @@ pub fn scaled<'t>(config: &Config, units: Var<'t>) -> Action<'t> {
 /// What every agent sees, by channel or by row, column and channel, `[inputs][agents]`.
 pub fn observation<'t>(config: &Config, sight: Sight<'t>) -> Var<'t> {
     let e = sight.z - sight.target;
-    match config.task.dims {
-        1 => {
-            let windows = Windows::new(config);
+    match config.observe.around {
+        Around::Window { window, points } => {
+            let windows = Windows::new(config, window, points);
             windows.cut(e, sight.target, sight.xi).linear(windows.resampling())
         }
-        _ => {
-            let patches = Patches::new(config);
+        Around::Patch { patch, .. } => {
+            let patches = Patches::new(config, patch);
             patches.cut(patches.channels(e, sight.target), sight.xi)
         }
     }

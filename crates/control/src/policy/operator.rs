@@ -1,24 +1,21 @@
 //! The operator network (DeepONet), the same for every agent.
 //!
-//! The *branch* looks at what an agent sees (`window_branch` in 1D, `patch_branch` in 2D), the *trunk* at where it stands. Fusion:
+//! The *branch* looks at what an agent sees (`branch`), the *trunk* at where it stands. Fusion:
 //! `[branch, trunk]` through a dense layer, tanh (`concat`), or the product of both through the same (`product`; the trunk is then as
 //! wide as the branch). The head gives one number per action.
 //!
 //! In the fusion the layer is split into its branch and its trunk part, so that static agents need the second only once per rollout.
 
-use super::patch_branch::{self, PatchBranch};
+use super::branch::{self, Branch};
 use super::trunk::{self, Trunk};
-use super::window_branch::{self, WindowBranch};
 use super::{Dense, Layer, Net, Sight, actions, layer};
 use crate::config::{Config, Fusion};
 use cinoc_adjoint::Var;
 
 /// The layers, in the order of the flat parameter vector.
 pub(super) fn layers(config: &Config) -> Vec<Layer> {
-    let (mut layers, branch_width, head_width) = match config.task.dims {
-        1 => (window_branch::layers(config), window_branch::WIDTH, window_branch::HEAD_WIDTH),
-        _ => (patch_branch::layers(config), patch_branch::WIDTH, patch_branch::HEAD_WIDTH),
-    };
+    let (mut layers, branch_width) = (branch::layers(config), branch::width(config));
+    let head_width = branch::head_width(config);
     let (trunk_width, merged) = match config.policy.fusion {
         Fusion::Concat => (trunk::WIDTH, branch_width + trunk::WIDTH),
         Fusion::Product => (branch_width, branch_width),
@@ -26,11 +23,6 @@ pub(super) fn layers(config: &Config) -> Vec<Layer> {
     layers.extend(trunk::layers(config, trunk_width));
     layers.extend([layer("merge", merged, head_width), layer("head", head_width, actions(config))]);
     layers
-}
-
-enum Branch<'t> {
-    Window(WindowBranch<'t>),
-    Patch(PatchBranch<'t>),
 }
 
 pub(super) struct Operator<'t> {
@@ -44,10 +36,7 @@ pub(super) struct Operator<'t> {
 impl<'t> Operator<'t> {
     pub fn new(config: &Config, next: &mut impl FnMut() -> Dense<'t>) -> Operator<'t> {
         Operator {
-            branch: match config.task.dims {
-                1 => Branch::Window(WindowBranch::new(config, [next(), next()])),
-                _ => Branch::Patch(PatchBranch::new(config, next)),
-            },
+            branch: Branch::new(config, next),
             trunk: Trunk::new(config, [next(), next()]),
             merge: next(),
             head: next(),
@@ -59,10 +48,7 @@ impl<'t> Operator<'t> {
 impl<'t> Net<'t> for Operator<'t> {
     fn raw(&self, sight: Sight<'t>) -> Var<'t> {
         let e = sight.z - sight.target;
-        let branch = match &self.branch {
-            Branch::Window(branch) => branch.apply(e, sight.target, sight.xi),
-            Branch::Patch(branch) => branch.apply(e, sight.target, sight.xi),
-        };
+        let branch = self.branch.apply(e, sight.target, sight.xi);
         let trunk = self.trunk.apply(sight);
         let merged = match self.fusion {
             Fusion::Product => self.merge.apply(branch * trunk),

@@ -9,7 +9,7 @@
 
 use super::{Dense, Layer, layer};
 use crate::config::{Config, Padding, View};
-use crate::observation::patch::{self, Patches};
+use crate::observation::patch::{Patches, channels as patch_channels};
 use cinoc_adjoint::Var;
 
 /// Numbers out.
@@ -17,16 +17,15 @@ pub(super) const WIDTH: usize = 32;
 /// Width of the layer that joins branch and trunk.
 pub(super) const HEAD_WIDTH: usize = 64;
 
-pub(super) fn layers(config: &Config) -> Vec<Layer> {
-    let conv = config.policy.conv.as_ref().expect("2D tasks have convolutions");
-    let mut channels = patch::channels(config);
+pub(super) fn layers(config: &Config, patch: usize, view: View) -> Vec<Layer> {
+    let mut channels = patch_channels(config);
     let mut layers = Vec::new();
-    for (k, &outputs) in conv.iter().enumerate() {
+    for (k, &outputs) in config.policy.conv.iter().enumerate() {
         layers.push(layer(format!("conv.{k}"), 9 * channels, outputs));
         channels = outputs;
     }
-    let points = match config.observe.view.expect("2D tasks have a view") {
-        View::Patch => config.observe.patch.expect("2D tasks have a patch").pow(2),
+    let points = match view {
+        View::Patch => patch.pow(2),
         View::Field => config.axes().iter().map(|axis| axis.n_ref).product(),
     };
     layers.push(layer("branch", points * channels, WIDTH));
@@ -43,14 +42,18 @@ pub(super) struct PatchBranch<'t> {
 }
 
 impl<'t> PatchBranch<'t> {
-    pub fn new(config: &Config, next: &mut impl FnMut() -> Dense<'t>) -> PatchBranch<'t> {
-        let convolutions = config.policy.conv.as_ref().map_or(0, Vec::len);
+    pub fn new(
+        config: &Config,
+        patches: Patches,
+        view: View,
+        next: &mut impl FnMut() -> Dense<'t>,
+    ) -> PatchBranch<'t> {
         PatchBranch {
-            patches: Patches::new(config),
-            conv: (0..convolutions).map(|_| next()).collect(),
+            patches,
+            conv: (0..config.policy.conv.len()).map(|_| next()).collect(),
             dense: next(),
-            view: config.observe.view.expect("2D tasks have a view"),
-            padding: config.policy.padding.expect("2D tasks have a padding"),
+            view,
+            padding: config.policy.padding.unwrap_or(Padding::Zero),
             softnorm: config.policy.softnorm,
         }
     }

@@ -12,8 +12,7 @@ pub(super) const WIDTH: usize = 64;
 /// Width of the layer that joins branch and trunk.
 pub(super) const HEAD_WIDTH: usize = 32;
 
-pub(super) fn layers(config: &Config) -> Vec<Layer> {
-    let points = config.observe.points.expect("1D tasks resample their window");
+pub(super) fn layers(config: &Config, points: usize) -> Vec<Layer> {
     vec![layer("branch.0", channels(config) * points, WIDTH), layer("branch.1", WIDTH, WIDTH)]
 }
 
@@ -26,8 +25,7 @@ pub(super) struct WindowBranch<'t> {
 }
 
 impl<'t> WindowBranch<'t> {
-    pub fn new(config: &Config, layers: [Dense<'t>; 2]) -> WindowBranch<'t> {
-        let windows = Windows::new(config);
+    pub fn new(config: &Config, windows: Windows, layers: [Dense<'t>; 2]) -> WindowBranch<'t> {
         let first = layers[0].w.linear(&windows.resampling().transpose());
         WindowBranch { windows, layers, first, softnorm: config.policy.softnorm }
     }

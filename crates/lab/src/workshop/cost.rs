@@ -3,7 +3,7 @@
 //! A rough count of multiplications; only ratios matter.
 
 use cinoc_control::Config;
-use cinoc_control::config::{Padding, View};
+use cinoc_control::config::{Around, Padding, View};
 
 /// Work of rolling out one case.
 pub fn work(config: &Config) -> f64 {
@@ -41,15 +41,15 @@ fn policy(config: &Config) -> f64 {
     if config.centralised() {
         return 2.0 * 256.0 * config.points() as f64;
     }
-    let (Some(conv), Some(patch)) = (&config.policy.conv, config.observe.patch) else {
+    let (conv, Around::Patch { patch, view }) = (&config.policy.conv, config.observe.around) else {
         return agents * 15_000.0;
     };
     let mut channels = vec![3];
     channels.extend(conv);
     let convolution: f64 = channels.windows(2).map(|pair| (9 * pair[0] * pair[1]) as f64).sum();
     let patch = (patch * patch) as f64;
-    let shared = config.policy.padding == Some(Padding::Field) || config.observe.view == Some(View::Field);
+    let shared = config.policy.padding == Some(Padding::Field) || view == View::Field;
     let convolved = if shared { config.points() as f64 } else { agents * patch };
-    let last = *conv.last().expect("a convolution") as f64;
+    let last = conv.last().map_or(3.0, |&last| last as f64);
     convolved * convolution + agents * patch * last * 32.0
 }
