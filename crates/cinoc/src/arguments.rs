@@ -226,14 +226,14 @@ pub enum SweepAxis {
     Grid,
 }
 
-impl From<SweepAxis> for cinoc_lab::sweep::Axis {
+impl From<SweepAxis> for cinoc_lab::sweep::Quantity {
     fn from(axis: SweepAxis) -> Self {
         match axis {
-            SweepAxis::Agents => cinoc_lab::sweep::Axis::Agents,
-            SweepAxis::Noise => cinoc_lab::sweep::Axis::Noise,
-            SweepAxis::Failure => cinoc_lab::sweep::Axis::Failure,
-            SweepAxis::Physics => cinoc_lab::sweep::Axis::Physics,
-            SweepAxis::Grid => cinoc_lab::sweep::Axis::Grid,
+            SweepAxis::Agents => cinoc_lab::sweep::Quantity::Agents,
+            SweepAxis::Noise => cinoc_lab::sweep::Quantity::Noise,
+            SweepAxis::Failure => cinoc_lab::sweep::Quantity::Failure,
+            SweepAxis::Physics => cinoc_lab::sweep::Quantity::Physics,
+            SweepAxis::Grid => cinoc_lab::sweep::Quantity::Grid,
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::workshop::{LabError, Measured, Point, Trained, Workshop, failure, noi
 
 /// What is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Axis {
+pub enum Quantity {
     /// The number of agents, as multiples of that in training.
     Agents,
     /// Standard deviation of the sensors' noise; that of the actuators is twice as much.
@@ -22,37 +22,37 @@ pub enum Axis {
     Grid,
 }
 
-impl Axis {
+impl Quantity {
     /// What the command line calls it.
     pub fn name(self) -> &'static str {
         match self {
-            Axis::Agents => "agents",
-            Axis::Noise => "noise",
-            Axis::Failure => "failure",
-            Axis::Physics => "physics",
-            Axis::Grid => "grid",
+            Quantity::Agents => "agents",
+            Quantity::Noise => "noise",
+            Quantity::Failure => "failure",
+            Quantity::Physics => "physics",
+            Quantity::Grid => "grid",
         }
     }
 
     /// What the values are.
     pub fn meaning(self) -> &'static str {
         match self {
-            Axis::Agents => "agents / agents in training",
-            Axis::Noise => "noise of sensors",
-            Axis::Failure => "share of failed agents",
-            Axis::Physics => "coefficient / coefficient in training",
-            Axis::Grid => "resolution / resolution in training",
+            Quantity::Agents => "agents / agents in training",
+            Quantity::Noise => "noise of sensors",
+            Quantity::Failure => "share of failed agents",
+            Quantity::Physics => "coefficient / coefficient in training",
+            Quantity::Grid => "resolution / resolution in training",
         }
     }
 
     /// Where it is looked at unless somebody says otherwise.
     pub fn usual(self) -> &'static [f64] {
         match self {
-            Axis::Agents => &[0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0, 8.0],
-            Axis::Noise => &[0.0, 0.01, 0.05, 0.25],
-            Axis::Failure => &[0.0, 0.1, 0.2, 0.3, 0.5, 0.7],
-            Axis::Physics => &[0.5, 0.75, 1.0, 1.5, 2.0],
-            Axis::Grid => &[1.0, 2.0, 4.0],
+            Quantity::Agents => &[0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0, 8.0],
+            Quantity::Noise => &[0.0, 0.01, 0.05, 0.25],
+            Quantity::Failure => &[0.0, 0.1, 0.2, 0.3, 0.5, 0.7],
+            Quantity::Physics => &[0.5, 0.75, 1.0, 1.5, 2.0],
+            Quantity::Grid => &[1.0, 2.0, 4.0],
         }
     }
 
@@ -60,14 +60,14 @@ impl Axis {
     fn settings(self, config: &Config, value: f64) -> Vec<(String, Vec<String>)> {
         let one = |sets: Vec<String>| vec![(config.task.to_string(), sets)];
         match self {
-            Axis::Agents => {
+            Quantity::Agents => {
                 let agents = (value * config.agents as f64).round().max(1.0);
                 one(vec![format!("agents={agents}")])
             }
-            Axis::Noise => one(noise(2.0 * value, value)),
-            Axis::Failure => one(failure(config, value, 0.0)),
-            Axis::Grid => one(refined(config, value.round().max(1.0) as usize)),
-            Axis::Physics => {
+            Quantity::Noise => one(noise(2.0 * value, value)),
+            Quantity::Failure => one(failure(config, value, 0.0)),
+            Quantity::Grid => one(refined(config, value.round().max(1.0) as usize)),
+            Quantity::Physics => {
                 let physics = &config.physics;
                 // a bound of the scheme is no coefficient of the equation
                 let names = physics.names().filter(|name| *name != "limit");
@@ -86,7 +86,7 @@ impl Axis {
 pub fn sweep(
     workshop: &Workshop<'_>,
     policy: PolicyFile,
-    axis: Axis,
+    axis: Quantity,
     values: &[f64],
     cases: usize,
 ) -> Result<Results, LabError> {

@@ -7,13 +7,13 @@ use crate::arguments::Sweep;
 use crate::failure::Failure;
 use crate::terminal::{Bar, table};
 use cinoc_control::Tasks;
-use cinoc_lab::sweep::{Axis, sweep};
+use cinoc_lab::sweep::{Quantity, sweep};
 use cinoc_lab::workshop::{LabError, Size, Workshop};
 use cinoc_learn::policy_file::PolicyFile;
 use std::path::PathBuf;
 
 pub fn run(request: &Sweep, tasks: &Tasks) -> Result<(), Failure> {
-    let axis = Axis::from(request.axis);
+    let axis = Quantity::from(request.axis);
     let values = request.values.clone().unwrap_or_else(|| axis.usual().to_vec());
     if let Some(wrong) = values.iter().find(|value| !(value.is_finite() && **value >= 0.0)) {
         return Err(Failure::Request(format!("--values {wrong}: must be 0 or more, and finite")));

@@ -5,7 +5,7 @@ use cinoc_pde::{Boundary, Dynamics, Grid};
 
 /// One axis of the domain, with its grid and its reference lattice.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Axis {
+pub struct ReferenceAxis {
     /// Grid points.
     pub n: usize,
     /// Length.
@@ -16,7 +16,7 @@ pub struct Axis {
     pub boundary: Boundary,
 }
 
-impl Axis {
+impl ReferenceAxis {
     /// Grid spacing.
     pub fn h(&self) -> f64 {
         self.length / self.cells(self.n) as f64
@@ -46,10 +46,10 @@ impl Axis {
 
 impl Config {
     /// The axes of the domain: one or two.
-    pub fn axes(&self) -> Vec<Axis> {
+    pub fn axes(&self) -> Vec<ReferenceAxis> {
         let (grid, observe, boundary) = (&self.grid, &self.observe, self.task.boundary);
-        let x = Axis { n: grid.n, length: grid.length, n_ref: observe.n_ref, boundary };
-        let y = Axis {
+        let x = ReferenceAxis { n: grid.n, length: grid.length, n_ref: observe.n_ref, boundary };
+        let y = ReferenceAxis {
             n: grid.n_y.unwrap_or(grid.n),
             length: grid.length_y.unwrap_or(grid.length),
             n_ref: observe.n_ref_y.unwrap_or(observe.n_ref),
@@ -82,7 +82,11 @@ impl Config {
 
     /// Where the fields live.
     pub fn domain(&self) -> Grid {
-        let axis = |axis: &Axis| cinoc_pde::Axis { n: axis.n, length: axis.length, boundary: axis.boundary };
+        let axis = |axis: &ReferenceAxis| cinoc_pde::Axis {
+            n: axis.n,
+            length: axis.length,
+            boundary: axis.boundary,
+        };
         match &self.axes()[..] {
             [x, y] => Grid::rectangle(axis(x), axis(y)),
             axes => Grid::line(axis(&axes[0])),

@@ -21,7 +21,7 @@ mod range_tests;
 #[cfg(test)]
 mod tests;
 
-pub use axis::Axis;
+pub use axis::ReferenceAxis;
 pub use choices::{
     Decay, Filter, Fusion, Layout, Normalization, Padding, Sampling, Share, Starts, TrunkBase, View,
 };
@@ -30,7 +30,8 @@ pub use keys::{KEYS, Key, Range};
 pub(crate) use merge::{overlay, parse};
 pub use method::{Algorithm, Critic, Method, MethodInfo, Network, OffPolicy, OnPolicy, methods};
 pub use sections::{
-    Actuation, Around, Data, Failure, Grid, Loss, Noise, Observe, Obstacles, Policy, Safety, Time, Train,
+    ActuationSection, Around, Data, Failure, GridSection, Loss, Noise, Observe, Obstacles, PolicySection,
+    Safety, Time, Train,
 };
 pub use values::Values;
 
@@ -61,18 +62,18 @@ pub struct Config {
     /// Number of agents, M.
     pub agents: usize,
     /// Space.
-    pub grid: Grid,
+    pub grid: GridSection,
     /// Time.
     pub time: Time,
     /// Coefficients of the PDE; empty where the task has none.
     #[serde(default, skip_serializing_if = "Values::is_empty")]
     pub physics: Values,
     /// What an agent does to the field.
-    pub actuation: Actuation,
+    pub actuation: ActuationSection,
     /// What an agent sees of the field.
     pub observe: Observe,
     /// The policy network.
-    pub policy: Policy,
+    pub policy: PolicySection,
     /// Sensor and actuator noise.
     pub noise: Noise,
     /// Agents that stop working.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Space: a line, or a rectangle. A 2D task without values for the second axis lives on a square.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Grid {
+pub struct GridSection {
     /// Grid points along an axis, N; both ends included unless the domain is periodic.
     pub n: usize,
     /// Grid points of the second axis.
@@ -36,7 +36,7 @@ pub struct Time {
 /// What an agent does to the field.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Actuation {
+pub struct ActuationSection {
     /// Width of the Gaussian kernel.
     pub sigma: f64,
     /// Scale of the kernel.
@@ -107,7 +107,7 @@ pub enum Around {
 /// The policy network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Policy {
+pub struct PolicySection {
     /// How branch and trunk meet.
     pub fusion: Fusion,
     /// Whether the branch layers divide by their norm + 1.

@@ -5,7 +5,7 @@ use super::error::ConfigError;
 use super::keys;
 use super::merge::leaves;
 use super::method::Network;
-use super::{Around, Axis, Config, TrunkBase};
+use super::{Around, Config, ReferenceAxis, TrunkBase};
 use crate::task::Task;
 use toml::Table;
 
@@ -42,7 +42,7 @@ fn grids(config: &Config) -> Result<(), ConfigError> {
 }
 
 /// The grid of an axis must refine its reference lattice.
-fn nested(key: &str, n_ref: &str, axis: &Axis) -> Result<(), ConfigError> {
+fn nested(key: &str, n_ref: &str, axis: &ReferenceAxis) -> Result<(), ConfigError> {
     // Non-periodic grids count one point more than cells.
     let extra = usize::from(!axis.periodic());
     let cells_ref = axis.n_ref - extra;
@@ -72,7 +72,7 @@ fn observation(config: &Config) -> Result<(), ConfigError> {
 
 fn actuation(config: &Config) -> Result<(), ConfigError> {
     let sigma = config.actuation.sigma;
-    let half = 0.5 * config.axes().iter().map(Axis::h).fold(0.0, f64::max);
+    let half = 0.5 * config.axes().iter().map(ReferenceAxis::h).fold(0.0, f64::max);
     ConfigError::unless(sigma >= half, "actuation.sigma", sigma, || {
         format!(
             "at least {half:?}, half the grid spacing, or the kernel falls between grid points; refine grid.n"

@@ -6,7 +6,7 @@
 use std::f64::consts::PI;
 
 use super::Cases;
-use crate::config::{Axis, Config};
+use crate::config::{Config, ReferenceAxis};
 use cinoc_pde::Boundary;
 
 impl Cases {
@@ -48,7 +48,7 @@ fn z_times(matrix: &[Vec<f64>], values: &[f64], cols: usize) -> Vec<f64> {
 }
 
 /// Values on the finer axis from those on the coarser one, `[to][from]`.
-fn interpolation(boundary: Boundary, from: &Axis, to: &Axis) -> Vec<Vec<f64>> {
+fn interpolation(boundary: Boundary, from: &ReferenceAxis, to: &ReferenceAxis) -> Vec<Vec<f64>> {
     let ends = usize::from(!from.periodic());
     let (cells, fine) = (from.n - ends, to.n - ends);
     assert!(fine.is_multiple_of(cells), "{} points refine {}", to.n, from.n);
@@ -91,7 +91,7 @@ mod tests {
         let on = |config: &Config| -> Vec<f64> {
             let axes = config.axes();
             let y = axes.get(1).map_or(1, |axis| axis.n);
-            let at = |axis: &Axis, i: usize| i as f64 * axis.h() / axis.length;
+            let at = |axis: &ReferenceAxis, i: usize| i as f64 * axis.h() / axis.length;
             (0..axes[0].n * y)
                 .map(|i| field(at(&axes[0], i / y), axes.get(1).map_or(0.0, |axis| at(axis, i % y))))
                 .collect()

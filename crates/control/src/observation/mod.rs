@@ -13,7 +13,7 @@ pub mod crowd;
 pub mod patch;
 pub mod window;
 
-use crate::config::{self, Axis, Config};
+use crate::config::{self, Config, ReferenceAxis};
 use crate::task::Field;
 use cinoc_adjoint::{Sampling, Sparse, Var};
 
@@ -51,7 +51,7 @@ fn targets(config: &Config) -> usize {
 }
 
 /// From the grid of an axis to its reference lattice; `None` where they are the same.
-fn restriction(axis: &Axis) -> Option<Sparse> {
+fn restriction(axis: &ReferenceAxis) -> Option<Sparse> {
     let stride = axis.stride();
     let rows = || (0..axis.n_ref).map(|j| vec![(stride * j, 1.0)]).collect();
     (stride > 1).then(|| Sparse::from_rows(axis.n, rows()))

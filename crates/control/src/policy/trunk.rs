@@ -5,7 +5,7 @@
 //! `observe.crowd` all get what they know of each other. Then two dense layers, tanh.
 
 use super::{Dense, Layer, Sight, layer};
-use crate::config::{Axis, Config, TrunkBase};
+use crate::config::{Config, ReferenceAxis, TrunkBase};
 use crate::moments::Coordinates;
 use crate::observation::crowd;
 use cinoc_adjoint::Var;
@@ -52,7 +52,7 @@ pub(super) fn features<'t>(config: &Config, sight: Sight<'t>) -> Var<'t> {
     let axes = config.axes();
     let base = base_frequency(config);
     let waves = base.and_then(|base| {
-        let along = |(a, axis): (usize, &Axis)| waves(base, xi.slice(a..a + 1), axis);
+        let along = |(a, axis): (usize, &ReferenceAxis)| waves(base, xi.slice(a..a + 1), axis);
         axes.iter().enumerate().map(along).reduce(Var::stack)
     });
     let directions = config.task.density.then(|| {
@@ -77,7 +77,7 @@ fn base_frequency(config: &Config) -> Option<f64> {
     }
 }
 
-fn waves<'t>(base: f64, xi: Var<'t>, axis: &Axis) -> Var<'t> {
+fn waves<'t>(base: f64, xi: Var<'t>, axis: &ReferenceAxis) -> Var<'t> {
     let frequencies = WAVE_NUMBERS.map(|k| base * k / axis.length).to_vec();
     let angles = xi * xi.tracer().constant(WAVE_NUMBERS.len(), 1, frequencies);
     angles.sin().stack(angles.cos())
