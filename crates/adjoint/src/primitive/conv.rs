@@ -7,7 +7,7 @@
 //! the vector axis: with dy transposed, a tile of three taps times some channels times some vectors of outputs is summed over
 //! the lanes, inputs broadcast.
 
-use super::dense::filled_lanes;
+use super::dense::{filled_lanes, strip_width};
 use crate::simd::{Vector, dispatched, sweep};
 use std::ops::Range;
 
@@ -54,9 +54,9 @@ pub(super) struct Finish<'a, T> {
 #[inline(always)]
 fn panel_width<V: Vector>(left: usize) -> usize {
     match left {
-        8.. if V::TILE == 8 => 8,
+        8.. if V::TILE == 8 && V::TUNED => 8,
         4.. => 4,
-        3 => 3,
+        3 if V::TUNED => 3,
         _ => 1,
     }
 }
@@ -159,9 +159,9 @@ dispatched! {
                         };
                     }
                     match width {
-                        8 if V::TILE == 8 => rows!(8),
+                        8 if V::TILE == 8 && V::TUNED => rows!(8),
                         4 => rows!(4),
-                        3 => rows!(3),
+                        3 if V::TUNED => rows!(3),
                         _ => rows!(1),
                     }
                     o += width;
@@ -171,17 +171,14 @@ dispatched! {
         let lanes = site.lanes;
         let mut l = 0;
         while l < lanes {
-            // strips of three vectors, but 4 = 2 + 2: a strip of one cannot hide the latency of its sums
-            let vectors = (lanes - l).div_ceil(V::LANES);
-            let width = if vectors == 2 || vectors == 4 { 2 } else { vectors.min(3) };
-            let count = lanes - l - (width - 1) * V::LANES;
-            match (width, count < V::LANES) {
-                (3, false) => strip!(3, false, l, V::LANES),
-                (3, true) => strip!(3, true, l, count),
-                (2, false) => strip!(2, false, l, V::LANES),
-                (2, true) => strip!(2, true, l, count),
-                (_, false) => strip!(1, false, l, V::LANES),
-                (_, true) => strip!(1, true, l, count),
+            let (width, count) = strip_width::<V>(lanes - l);
+            match (width, V::TUNED && count == V::LANES) {
+                (3, true) if V::TUNED => strip!(3, false, l, V::LANES),
+                (3, false) if V::TUNED => strip!(3, true, l, count),
+                (2, true) if V::TUNED => strip!(2, false, l, V::LANES),
+                (2, _) => strip!(2, true, l, count),
+                (_, true) if V::TUNED => strip!(1, false, l, V::LANES),
+                (_, _) => strip!(1, true, l, count),
             }
             l += width * V::LANES;
         }
@@ -282,8 +279,8 @@ dispatched! {
                 let mut i = 0;
                 while i < inputs {
                     match inputs - i {
-                        4.. if V::TILE == 8 => rows!(4, i),
-                        3 if V::TILE == 8 => rows!(3, i),
+                        4.. if V::TILE == 8 && V::TUNED => rows!(4, i),
+                        3 if V::TILE == 8 && V::TUNED => rows!(3, i),
                         2.. => rows!(2, i),
                         _ => rows!(1, i),
                     }
@@ -294,7 +291,7 @@ dispatched! {
             ($k:literal, $a:expr) => {{
                 let mut o = 0;
                 while o < outputs {
-                    if o + V::LANES < outputs {
+                    if V::TUNED && o + V::LANES < outputs {
                         channels!($k, 2, $a, o);
                         o += 2 * V::LANES;
                     } else {

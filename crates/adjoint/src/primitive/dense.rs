@@ -165,6 +165,16 @@ pub(super) fn filled_lanes<V: Vector, const C: usize, const PART: bool>(c: usize
     if PART && c + 1 == C { count } else { V::LANES }
 }
 
+/// Vectors of the next strip where `left` lanes are left, and the lanes of the last one. Strips have three vectors, but
+/// 4 = 2 + 2: a strip of one cannot hide the latency of its sums.
+#[inline(always)]
+pub(super) fn strip_width<V: Vector>(left: usize) -> (usize, usize) {
+    let vectors = left.div_ceil(V::LANES);
+    let most = if V::TUNED { 3 } else { 2 };
+    let width = if vectors == 2 || vectors == 4 { 2 } else { vectors.min(most) };
+    (width, V::LANES.min(left - (width - 1) * V::LANES))
+}
+
 /// `R` outputs from row `o` on, `C` vectors of lanes from `l` on, the last with `count` lanes if `PART`.
 #[inline(always)]
 fn tile<V: Vector, const R: usize, const C: usize, const PART: bool>(
@@ -230,47 +240,37 @@ dispatched! {
             return;
         }
         macro_rules! strip {
-            ($c:literal, $part:literal, $l:expr, $count:expr) => {{
-                let mut o = 0;
-                macro_rules! rows {
-                    ($r:literal) => {
-                        while outputs - o >= $r {
-                            tile::<V, $r, $c, $part>(inner, w, x, target, lanes, (o, $l, $count), y, ahead);
-                            o += $r;
-                        }
-                    };
-                }
-                if V::TILE == 8 {
-                    rows!(8);
-                }
-                rows!(4);
-                rows!(2);
-                rows!(1);
+            ($c:literal, $part:literal, $l:expr, $count:expr) => {
+                strip!($c, $part, $l, $count, 0, [8 if V::TILE == 8 && V::TUNED, 4 if true, 2 if V::TUNED, 1 if true])
+            };
+            ($c:literal, $part:literal, $l:expr, $count:expr, $first:expr, [$($r:literal if $fits:expr),*]) => {{
+                let mut o = $first;
+                $(while $fits && outputs - o >= $r {
+                    tile::<V, $r, $c, $part>(inner, w, x, target, lanes, (o, $l, $count), y, ahead);
+                    o += $r;
+                })*
             }};
         }
         let mut l = 0;
         // a head of one or two outputs: longer strips, whose sums do not wait for each other
-        while outputs <= 2 && lanes - l >= 4 * V::LANES {
+        while V::TUNED && outputs <= 2 && lanes - l >= 4 * V::LANES {
             if V::TILE == 8 && lanes - l >= 8 * V::LANES {
-                strip!(8, false, l, V::LANES);
+                strip!(8, false, l, V::LANES, 0, [2 if true, 1 if true]);
                 l += 8 * V::LANES;
             } else {
-                strip!(4, false, l, V::LANES);
+                strip!(4, false, l, V::LANES, 0, [2 if true, 1 if true]);
                 l += 4 * V::LANES;
             }
         }
         while l < lanes {
-            // strips of three vectors, but 4 = 2 + 2: a strip of one cannot hide the latency of its sums
-            let vectors = (lanes - l).div_ceil(V::LANES);
-            let width = if vectors == 2 || vectors == 4 { 2 } else { vectors.min(3) };
-            let count = lanes - l - (width - 1) * V::LANES;
-            match (width, count < V::LANES) {
-                (3, false) => strip!(3, false, l, V::LANES),
-                (3, true) => strip!(3, true, l, count),
-                (2, false) => strip!(2, false, l, V::LANES),
-                (2, true) => strip!(2, true, l, count),
-                (_, false) => strip!(1, false, l, V::LANES),
-                (_, true) => strip!(1, true, l, count),
+            let (width, count) = strip_width::<V>(lanes - l);
+            match (width, V::TUNED && count == V::LANES) {
+                (3, true) if V::TUNED => strip!(3, false, l, V::LANES),
+                (3, false) if V::TUNED => strip!(3, true, l, count),
+                (2, true) if V::TUNED => strip!(2, false, l, V::LANES),
+                (2, _) => strip!(2, true, l, count),
+                (_, true) if V::TUNED => strip!(1, false, l, V::LANES),
+                (_, _) => strip!(1, true, l, count),
             }
             l += width * V::LANES;
         }

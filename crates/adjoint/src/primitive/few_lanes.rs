@@ -21,7 +21,7 @@ pub(super) fn product<V: Vector, const L: usize>(
 ) -> bool {
     if w.out_stride == 1 && outputs >= V::LANES {
         let mut o = 0;
-        while outputs - o >= 4 * V::LANES {
+        while V::TUNED && outputs - o >= 4 * V::LANES {
             along_outputs::<V, L, 4>(inner, w, x, target, (o, V::LANES), y);
             o += 4 * V::LANES;
         }

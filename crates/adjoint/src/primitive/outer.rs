@@ -75,9 +75,9 @@ dispatched! {
     fn product(s: Sizes, c: &[T], b: &[T], accumulate: bool, to: &mut [T]) {
         match s.samples {
             1 => panels::<V, 1>(s, c, b, accumulate, to),
-            2 => panels::<V, 2>(s, c, b, accumulate, to),
-            4 => panels::<V, 4>(s, c, b, accumulate, to),
-            8 if V::LANES >= 8 => panels::<V, 8>(s, c, b, accumulate, to),
+            2 if V::TUNED => panels::<V, 2>(s, c, b, accumulate, to),
+            4 if V::TUNED => panels::<V, 4>(s, c, b, accumulate, to),
+            8 if V::LANES >= 8 && V::TUNED => panels::<V, 8>(s, c, b, accumulate, to),
             _ => panels::<V, 0>(s, c, b, accumulate, to),
         }
     }

@@ -312,7 +312,7 @@ dispatched! {
                         }
                     };
                 }
-                if V::TILE == 8 {
+                if V::TILE == 8 && V::TUNED {
                     // no more, or the places of the patches do not fit into registers
                     tiles!(8);
                 }
@@ -327,14 +327,14 @@ dispatched! {
                 let mut o = 0;
                 while o < layer.outputs {
                     let left = layer.outputs - o;
-                    if left >= 2 * V::LANES {
+                    if V::TUNED && left >= 2 * V::LANES {
                         lanes!(2, false, r, k.clone(), o, V::LANES);
                         o += 2 * V::LANES;
                     } else {
-                        if left >= V::LANES {
+                        if V::TUNED && left >= V::LANES {
                             lanes!(1, false, r, k.clone(), o, V::LANES);
                         } else {
-                            lanes!(1, true, r, k.clone(), o, left);
+                            lanes!(1, true, r, k.clone(), o, left.min(V::LANES));
                         }
                         o += V::LANES;
                     }
@@ -390,7 +390,7 @@ dispatched! {
                         }
                     };
                 }
-                if V::TILE == 8 {
+                if V::TILE == 8 && V::TUNED {
                     tiles!(12);
                 }
                 tiles!(4);
@@ -400,7 +400,7 @@ dispatched! {
         for r in 0..layer.lattice.patch {
             let mut o = 0;
             while o < layer.outputs {
-                if o + V::LANES < layer.outputs {
+                if V::TUNED && o + V::LANES < layer.outputs {
                     rows!(2, r, o);
                     o += 2 * V::LANES;
                 } else {
@@ -465,7 +465,7 @@ dispatched! {
         let mut k = 0;
         while k < layer.line() {
             let left = layer.line() - k;
-            if V::TILE == 8 && left >= 4 * V::LANES {
+            if V::TILE == 8 && V::TUNED && left >= 4 * V::LANES {
                 lanes!(4, k, V::LANES);
                 k += 4 * V::LANES;
             } else if left >= 2 * V::LANES {

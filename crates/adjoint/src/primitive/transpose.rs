@@ -46,10 +46,10 @@ dispatched! {
                 let block = Block { rows: r..rows.min(r + BLOCK), cols: c..cols.min(c + BLOCK), stride: (cols, rows) };
                 match group {
                     1 => singles::<V>(&block, x, accumulate, y),
-                    2 => groups::<V, 2>(&block, x, accumulate, y),
-                    4 => groups::<V, 4>(&block, x, accumulate, y),
-                    8 => groups::<V, 8>(&block, x, accumulate, y),
-                    16 => groups::<V, 16>(&block, x, accumulate, y),
+                    2 if V::TUNED => groups::<V, 2>(&block, x, accumulate, y),
+                    4 if V::TUNED => groups::<V, 4>(&block, x, accumulate, y),
+                    8 if V::TUNED => groups::<V, 8>(&block, x, accumulate, y),
+                    16 if V::TUNED => groups::<V, 16>(&block, x, accumulate, y),
                     _ => any_group::<V>(&block, group, x, accumulate, y),
                 }
             }

@@ -121,6 +121,11 @@ fn direct_outer<V: Vector>(
         };
     }
     let mut o = first;
+    if !V::TUNED {
+        columns!(o, 4, [2, 1]);
+        columns!(o, 1, [4, 1]);
+        return;
+    }
     if V::TILE == 8 {
         columns!(o, 4, [4, 2, 1]);
     } else {
@@ -183,9 +188,13 @@ fn stretch_outer<V: Vector>(
         // tiles of $r inputs, then smaller ones: one input alone cannot hide the latency of its sums
         ($r:literal, $c:literal, $o:expr) => {{
             let mut i = 0;
-            columns!(i, $r, $c, $o);
+            if V::TUNED {
+                columns!(i, $r, $c, $o);
+            }
             columns!(i, 4, $c, $o);
-            columns!(i, 2, $c, $o);
+            if V::TUNED {
+                columns!(i, 2, $c, $o);
+            }
             columns!(i, 1, $c, $o);
         }};
         ($i:ident, $r:literal, $c:literal, $o:expr) => {
@@ -196,7 +205,7 @@ fn stretch_outer<V: Vector>(
         };
     }
     let mut o = 0;
-    if V::TILE == 8 {
+    if V::TILE == 8 && V::TUNED {
         while o + 4 * V::LANES <= outputs {
             columns!(6, 4, o);
             o += 4 * V::LANES;

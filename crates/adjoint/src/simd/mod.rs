@@ -190,23 +190,23 @@ macro_rules! dispatched {
 pub(crate) use dispatched;
 
 /// Runs the block for every vector of `len` elements, `i` its first element and `count` its lanes: a constant in the main
-/// loop, what is left in the last turn. A macro and no closure, because a closure that is not inlined would lose the
-/// instruction set of the kernel around it.
+/// loop, what is left in the last turn. Types that are not tuned have the block once, with a variable count. This is a
+/// macro and not a function with a closure: a closure that is not inlined loses the instruction set of its kernel.
 macro_rules! sweep {
     ($V:ident, $len:expr, |$i:ident, $count:ident| $body:block) => {{
         let len = $len;
-        let whole = len / $V::LANES * $V::LANES;
         let mut start = 0;
-        while start < whole {
+        while $V::TUNED && start + $V::LANES <= len {
             let $i = start;
             let $count = $V::LANES;
             $body
             start += $V::LANES;
         }
-        if whole < len {
-            let $i = whole;
-            let $count = len - whole;
+        while start < len {
+            let $i = start;
+            let $count = $V::LANES.min(len - start);
             $body
+            start += $V::LANES;
         }
     }};
 }

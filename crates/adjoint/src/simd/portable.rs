@@ -1,7 +1,7 @@
 //! Vectors as plain arrays: what the compiler makes of them depends on the target's baseline (NEON on aarch64, SSE2 on
 //! x86-64). Loads and stores index slices, so this copy of every kernel is checked in any build.
 
-use super::vector::Vector;
+use super::vector::{Vector, first_lanes, put_first_lanes};
 
 const LANES: usize = 4;
 
@@ -21,6 +21,7 @@ macro_rules! portable {
             type Real = $t;
             const LANES: usize = LANES;
             const TILE: usize = if cfg!(target_arch = "aarch64") { 8 } else { 4 };
+            const TUNED: bool = size_of::<$t>() == 4 && !cfg!(target_arch = "x86_64");
 
             #[inline(always)]
             fn splat(x: $t) -> Self {
@@ -28,19 +29,23 @@ macro_rules! portable {
             }
             #[inline(always)]
             fn load(from: &[$t], at: usize) -> Self {
-                lanes!(|i| from[at + i])
+                debug_assert!(at + LANES <= from.len());
+                // SAFETY: the caller's, see `Vector::load`.
+                Array(unsafe { from.as_ptr().add(at).cast::<[$t; LANES]>().read() })
             }
             #[inline(always)]
             fn store(self, to: &mut [$t], at: usize) {
-                to[at..at + LANES].copy_from_slice(&self.0);
+                debug_assert!(at + LANES <= to.len());
+                // SAFETY: the caller's, see `Vector::store`.
+                unsafe { to.as_mut_ptr().add(at).cast::<[$t; LANES]>().write(self.0) }
             }
             #[inline(always)]
             fn load_part(from: &[$t], at: usize, count: usize) -> Self {
-                lanes!(|i| if i < count { from[at + i] } else { 0.0 })
+                Array(first_lanes(from, at, count))
             }
             #[inline(always)]
             fn store_part(self, to: &mut [$t], at: usize, count: usize) {
-                to[at..at + count].copy_from_slice(&self.0[..count]);
+                put_first_lanes(&self.0, to, at, count);
             }
             #[inline(always)]
             fn add(self, b: Self) -> Self {
@@ -96,6 +101,12 @@ macro_rules! portable {
             #[inline(always)]
             fn select_lt(a: Self, b: Self, yes: Self, no: Self) -> Self {
                 lanes!(|i| if a.0[i] < b.0[i] { yes.0[i] } else { no.0[i] })
+            }
+            #[inline(always)]
+            fn repeat<const S: usize>(from: &[$t], at: usize) -> Self {
+                debug_assert!(at + S <= from.len());
+                // SAFETY: the caller's, see `Vector::repeat`.
+                lanes!(|i| unsafe { *from.get_unchecked(at + i % S) })
             }
             #[inline(always)]
             fn sum(self) -> $t {

@@ -2,6 +2,20 @@
 
 use crate::Real;
 
+/// The first `count` of `N` lanes from memory, zero in the others. Not inlined: kernels have many ends of rows.
+#[inline(never)]
+pub(super) fn first_lanes<T: Copy + Default, const N: usize>(from: &[T], at: usize, count: usize) -> [T; N] {
+    let mut lanes = [T::default(); N];
+    lanes[..count].copy_from_slice(&from[at..at + count]);
+    lanes
+}
+
+/// The first `count` lanes to memory.
+#[inline(never)]
+pub(super) fn put_first_lanes<T: Copy>(lanes: &[T], to: &mut [T], at: usize, count: usize) {
+    to[at..at + count].copy_from_slice(&lanes[..count]);
+}
+
 /// A register of `LANES` numbers.
 ///
 /// The methods are safe to call only where the CPU has the instructions: the types behind this trait never leave the
@@ -12,6 +26,10 @@ pub trait Vector: Copy {
     const LANES: usize;
     /// Rows of a matrix-product tile that keep the accumulators of three vectors each in registers.
     const TILE: usize;
+    /// Whether kernels have tiles of many shapes for it. Each shape is compiled for each vector type, so the types that
+    /// do not train make do with few: double precision, and the fallback where x86-64 has no AVX2. The shape of a tile
+    /// does not change a result.
+    const TUNED: bool;
 
     fn splat(x: Self::Real) -> Self;
     fn load(from: &[Self::Real], at: usize) -> Self;

@@ -4,7 +4,7 @@
 //! is made; pointers are formed from slices whose range is asserted in debug builds (see [`Vector`]).
 #![allow(clippy::undocumented_unsafe_blocks)]
 
-use super::vector::Vector;
+use super::vector::{Vector, first_lanes, put_first_lanes};
 use std::arch::x86_64::*;
 
 macro_rules! binary {
@@ -26,6 +26,7 @@ macro_rules! avx {
             type Real = $t;
             const LANES: usize = $lanes;
             const TILE: usize = $tile;
+            const TUNED: bool = size_of::<$t>() == 4;
 
             #[inline(always)]
             fn splat(x: $t) -> Self {
@@ -101,15 +102,13 @@ macro_rules! avx {
     (@special $t:ident $lanes:literal (256 $round:ident $cmp:ident $blend:ident $andnot:ident $castsi:ident $cast:ident $slli:ident $mantissa:literal $bias:literal $set1:ident)) => {
         #[inline(always)]
         fn load_part(from: &[$t], at: usize, count: usize) -> Self {
-            let mut lanes = [0.0; $lanes];
-            lanes[..count].copy_from_slice(&from[at..at + count]);
-            Self::load(&lanes, 0)
+            Self::load(&first_lanes::<$t, $lanes>(from, at, count), 0)
         }
         #[inline(always)]
         fn store_part(self, to: &mut [$t], at: usize, count: usize) {
             let mut lanes = [0.0; $lanes];
             self.store(&mut lanes, 0);
-            to[at..at + count].copy_from_slice(&lanes[..count]);
+            put_first_lanes(&lanes, to, at, count);
         }
         #[inline(always)]
         fn scale2(self, n: Self) -> Self {

@@ -164,6 +164,8 @@ dispatched! {
             ($S:literal) => {
                 // accumulators fill the registers: 32 of them or 16
                 match (folded, V::TILE == 8) {
+                    (true, true) if !V::TUNED => strips!(folded_tile, $S, x, rows, width, padded, at, y, [2, 1], [4, 1]),
+                    (false, true) if !V::TUNED => strips!(tile, $S, x, rows, width, padded, at, y, [8, 4, 1], [8, 1]),
                     (true, true) => strips!(folded_tile, $S, x, rows, width, padded, at, y, [3, 2, 1], [6, 5, 3, 1]),
                     (true, false) => strips!(folded_tile, $S, x, rows, width, padded, at, y, [1], [2, 1]),
                     (false, true) => strips!(tile, $S, x, rows, width, padded, at, y, [8, 7, 6, 5, 3, 1], [8, 7, 4, 1]),
