@@ -119,19 +119,16 @@
 //! for chunks that do and do not fill a vector, inside the step and hoisted, with clean and with dirty memory
 //! (`tests/primitives.rs`). To add one: a file in `primitive/`, a method on [`Var`], a line in that test.
 
-mod ahead;
-mod buffer;
-mod peak;
+mod cpu;
+mod listing;
 mod plan;
 mod primitive;
 mod program;
-mod replay;
-mod simd;
 mod trace;
 
-pub use peak::peak_flops;
-pub use primitive::{Axis, Bump, Lattice, PatchLattice, Sampling, Sparse, Tridiagonal};
+pub use cpu::{Isa, Real, peak_flops};
+pub use listing::{Entry, Listing};
+pub use plan::Strategy;
+pub use primitive::{Axis, Bump, Lattice, PatchLattice, Sampling, Sparse, Tridiagonal, Value};
 pub use program::{Gradient, Outcome, Program, Run, Session, Threads};
-pub use replay::Strategy;
-pub use simd::{Isa, Real};
 pub use trace::{Input, Shape, Trace, Tracer, Var};

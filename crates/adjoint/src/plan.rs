@@ -18,6 +18,8 @@ use std::sync::Arc;
 
 /// One primitive of a stage, with its operands resolved to slots.
 pub(crate) struct Op {
+    /// Number of the node in the trace.
+    pub node: usize,
     pub primitive: Arc<dyn Primitive>,
     pub io: Io,
     pub inputs: Vec<usize>,
@@ -39,8 +41,30 @@ pub(crate) struct ReverseOp {
     pub seen_output: Option<usize>,
     /// Adjoint slot of the output.
     pub from: usize,
-    /// Adjoint slot of every input somebody wants, and whether to add to it.
-    pub to: Vec<Option<(usize, bool)>>,
+    /// Where the adjoint of every input goes.
+    pub to: Vec<Target>,
+}
+
+/// Where the adjoint of an input goes.
+#[derive(Clone, Copy)]
+pub(crate) enum Target {
+    /// Nobody wants it.
+    None,
+    /// It is the first contribution to this slot, or one for a slot that holds others.
+    Write(usize),
+    Add(usize),
+    /// The first contribution, left by the rule in the memory of the output's adjoint: the two slots exchange their
+    /// memory afterwards.
+    HandOver(usize),
+}
+
+/// How the reverse sweep gets the values inside a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// Computes every step again: least memory.
+    Recompute,
+    /// Keeps what is expensive to compute, for all steps, and computes the rest again.
+    Store,
 }
 
 /// An adjoint put in at the end of a step.
@@ -50,6 +74,8 @@ pub(crate) struct Seed {
 }
 
 pub(crate) struct Plan {
+    /// Samples in a chunk.
+    pub samples: usize,
     pub setup: Vec<Op>,
     pub step: Vec<Op>,
     /// Numbers in every value slot and every adjoint slot.
@@ -63,7 +89,7 @@ pub(crate) struct Plan {
     pub kept: Vec<(usize, usize)>,
     /// That slot per state, where no other state has the same one: buffers can change hands instead of being copied.
     pub handed_on: Vec<Option<usize>>,
-    pub constants: Vec<(usize, Vec<f64>)>,
+    pub constants: Vec<(usize, Arc<[f64]>)>,
     pub params: Vec<Placed>,
     pub fixed: Vec<Placed>,
     pub sequences: Vec<Placed>,
@@ -71,11 +97,36 @@ pub(crate) struct Plan {
     /// Value slot and seed of every next state and term.
     pub next: Vec<(usize, Seed)>,
     pub terms: Vec<(usize, Seed)>,
-    pub records: Vec<usize>,
+    pub records: Vec<Placed>,
+    /// What a reverse sweep does to get the value of every node.
+    pub fates: Vec<Fate>,
+    /// What was planned, for listings.
+    pub trace: Trace,
+}
+
+/// How a reverse sweep gets a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// With [`Strategy::Store`] from the store, else it is computed again.
+    Stored,
+    /// It is computed again.
+    Recomputed,
+    /// From the history: it is a state, or the next value of one.
+    Kept,
+    /// It is not needed, or stays in its place for the whole rollout.
+    Stays,
+}
+
+impl Op {
+    /// Multiplications and additions of the forward run.
+    pub fn flops(&self) -> f64 {
+        self.primitive.flops(&self.io)
+    }
 }
 
 /// Slots of an input; no adjoint slot if the objective does not depend on it.
 pub(crate) struct Placed {
+    pub shape: Shape,
     pub value: usize,
     pub adjoint: Option<usize>,
 }
@@ -180,9 +231,14 @@ fn assign(lifetimes: &[(usize, Lifetime, usize)], slots: &mut Vec<usize>) -> Has
 }
 
 impl Plan {
+    /// Numbers in the flat parameter vector.
+    pub fn param_len(&self) -> usize {
+        self.params.iter().map(|param| param.shape.size()).sum()
+    }
+
     pub fn new(trace: &Trace, samples: usize) -> Plan {
         let facts = analyse(trace);
-        let Values { value_of, stored, kept, value_len, recompute, beside_stored } =
+        let Values { value_of, stored, kept, fates, value_len, recompute, beside_stored } =
             place_values(trace, &facts, samples);
         let (adjoint_of, persistent_adjoints, adjoint_len) = place_adjoints(trace, &facts, samples);
 
@@ -216,10 +272,15 @@ impl Plan {
                 }
                 let to = inputs
                     .iter()
-                    .map(|&(i, _)| {
-                        let slot = adjoint_of[i]?;
+                    .enumerate()
+                    .map(|(k, &(i, _))| {
+                        let Some(slot) = adjoint_of[i] else { return Target::None };
                         let first = facts.in_step[i] && !std::mem::replace(&mut touched[i], true);
-                        Some((slot, !first))
+                        match first {
+                            true if primitive.reverse_in_place() == Some(k) => Target::HandOver(slot),
+                            true => Target::Write(slot),
+                            false => Target::Add(slot),
+                        }
                     })
                     .collect();
                 ReverseOp {
@@ -231,6 +292,7 @@ impl Plan {
             });
             let inputs = inputs.iter().map(|&(i, _)| value_of[i]).collect();
             let op = Op {
+                node: id,
                 primitive: primitive.clone(),
                 io,
                 inputs,
@@ -249,6 +311,7 @@ impl Plan {
         let handed_on = (0..trace.states.len()).map(|state| slot_of(state).filter(alone)).collect();
 
         let mut plan = Plan {
+            samples,
             setup,
             step,
             value_len,
@@ -264,7 +327,13 @@ impl Plan {
             states: Vec::new(),
             next,
             terms,
-            records: trace.records.iter().map(|r| value_of[r.1]).collect(),
+            records: trace
+                .records
+                .iter()
+                .map(|&(_, id, shape)| Placed { shape, value: value_of[id], adjoint: None })
+                .collect(),
+            fates,
+            trace: trace.clone(),
         };
         for (id, node) in trace.nodes.iter().enumerate() {
             let list = match &node.source {
@@ -278,7 +347,7 @@ impl Plan {
                 Source::State => &mut plan.states,
                 Source::Primitive { .. } => continue,
             };
-            list.push(Placed { value: value_of[id], adjoint: adjoint_of[id] });
+            list.push(Placed { shape: node.shape, value: value_of[id], adjoint: adjoint_of[id] });
         }
         plan
     }
@@ -303,6 +372,8 @@ struct Values {
     stored: Vec<usize>,
     /// States and slots of next values that the history holds.
     kept: Vec<(usize, usize)>,
+    /// How the reverse sweep gets every node.
+    fates: Vec<Fate>,
     /// Length of every slot.
     value_len: Vec<usize>,
     /// Nodes that must be computed again before a step is reversed.
@@ -377,10 +448,18 @@ fn place_values(trace: &Trace, facts: &Facts, samples: usize) -> Values {
     for (id, slot) in assign(&shared, &mut slots) {
         value_of[id] = slot;
     }
+    let fate = |id: usize| match trace.nodes[id].source {
+        _ if kept[id] => Fate::Kept,
+        Source::State => Fate::Kept,
+        _ if stored[id] => Fate::Stored,
+        _ if recompute[id] && computed_in_step(id) => Fate::Recomputed,
+        _ => Fate::Stays,
+    };
+    let fates = (0..trace.nodes.len()).map(fate).collect();
     let stored = (0..trace.nodes.len()).filter(|&id| stored[id]).map(|id| value_of[id]).collect();
     let next = trace.next.iter().enumerate();
     let kept = next.filter(|&(_, &id)| kept[id]).map(|(state, &id)| (state, value_of[id])).collect();
-    Values { value_of, stored, kept, value_len: slots, recompute, beside_stored }
+    Values { value_of, stored, kept, fates, value_len: slots, recompute, beside_stored }
 }
 
 /// Work per number from which reading it back from memory is cheaper than computing it again: a dense layer with many inputs, several

@@ -17,6 +17,7 @@ fn main() -> ExitCode {
         Command::Train(request) => commands::train::run(&request),
         Command::Eval(request) => commands::eval::run(&request),
         Command::Bench(request) => commands::bench::run(&request),
+        Command::Trace(request) => commands::trace::run(&request),
         Command::CheckGradients(request) => commands::check_gradients::run(&request),
         Command::Verify(request) => commands::verify::run(&request),
         Command::Plot(request) => commands::plot::run(&request),

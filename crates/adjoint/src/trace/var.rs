@@ -122,11 +122,11 @@ impl<'t> Var<'t> {
     }
     /// Coefficients of the real Fourier series along the rows: `2 (n/2 + 1)` rows, real and imaginary parts in turn.
     pub fn rfft(self) -> Var<'t> {
-        self.unary(Fourier::forward(self.shape.rows))
+        self.unary(Fourier { n: self.shape.rows, inverse: false })
     }
     /// The real field of `n` points whose [`Var::rfft`] this is.
     pub fn irfft(self, n: usize) -> Var<'t> {
-        self.unary(Fourier::inverse(n))
+        self.unary(Fourier { n, inverse: true })
     }
     /// Fourier coefficients times a constant complex symbol, given as `[re, im]` per mode.
     pub fn symbol(self, symbol: &[[f64; 2]]) -> Var<'t> {
