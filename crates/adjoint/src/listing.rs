@@ -37,8 +37,9 @@ pub struct Entry {
     pub flops: f64,
     /// Bytes of the value.
     pub bytes: usize,
-    /// How a reverse sweep gets it: `stored`, that is kept for every step where memory allows and else computed again;
-    /// `computed again`; `kept`, as states are; or `-` where it is not needed or stays where it is.
+    /// How a reverse sweep gets it: `stored`, that is kept for every step where memory allows and else
+    /// computed again; `computed again`; `kept`, as states are; or `-` where it is not needed or stays where
+    /// it is.
     pub reverse: &'static str,
 }
 
@@ -134,7 +135,8 @@ impl fmt::Display for Entry {
 }
 
 impl fmt::Display for Listing {
-    /// The lines of the trace, each with stage, operations, bytes and what a reverse sweep does with the value.
+    /// The lines of the trace, each with stage, operations, bytes and what a reverse sweep does with the
+    /// value.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,

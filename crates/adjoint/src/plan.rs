@@ -1,15 +1,17 @@
-//! From a trace to a plan: what runs once per rollout, what runs every step, what the reverse sweep needs, and where in
-//! memory every value and every adjoint lives.
+//! From a trace to a plan: what runs once per rollout, what runs every step, what the reverse sweep needs,
+//! and where in memory every value and every adjoint lives.
 //!
 //! # Stages
-//! A primitive belongs to the *step* if it depends on a state or a sequence, else to the *set-up*, which runs once
-//! per rollout. Adjoints of set-up values are summed over all steps and pushed back through the set-up once.
+//! A primitive belongs to the *step* if it depends on a state or a sequence, else to the *set-up*, which runs
+//! once per rollout. Adjoints of set-up values are summed over all steps and pushed back through the set-up
+//! once.
 //!
 //! # Time line of a step
-//! With n primitives in the step, primitive i runs forward at time i and in reverse at time 2n - i; at time n the
-//! adjoints of the next states and of the terms are put in. A value lives from its own time to that of its last
-//! reader, forward or reverse; an adjoint lives from its first contribution to the reverse of the primitive that made the
-//! value. Two lifetimes that do not meet may share memory: a linear scan assigns the slots.
+//! With n primitives in the step, primitive i runs forward at time i and in reverse at time 2n - i; at time n
+//! the adjoints of the next states and of the terms are put in. A value lives from its own time to that of
+//! its last reader, forward or reverse; an adjoint lives from its first contribution to the reverse of the
+//! primitive that made the value. Two lifetimes that do not meet may share memory: a linear scan assigns the
+//! slots.
 
 use crate::primitive::{Io, MAX_INPUTS, Primitive};
 use crate::trace::{Shape, Source, Trace};
@@ -53,8 +55,8 @@ pub(crate) enum Target {
     /// It is the first contribution to this slot, or one for a slot that holds others.
     Write(usize),
     Add(usize),
-    /// The first contribution, left by the rule in the memory of the output's adjoint: the two slots exchange their
-    /// memory afterwards.
+    /// The first contribution, left by the rule in the memory of the output's adjoint: the two slots exchange
+    /// their memory afterwards.
     HandOver(usize),
 }
 
@@ -87,7 +89,8 @@ pub(crate) struct Plan {
     pub stored: Vec<usize>,
     /// States whose next value is computed in the step, with its slot: the reverse finds it in the history.
     pub kept: Vec<(usize, usize)>,
-    /// That slot per state, where no other state has the same one: buffers can change hands instead of being copied.
+    /// That slot per state, where no other state has the same one: buffers can change hands instead of being
+    /// copied.
     pub handed_on: Vec<Option<usize>>,
     pub constants: Vec<(usize, Arc<[f64]>)>,
     pub params: Vec<Placed>,
@@ -439,8 +442,8 @@ fn place_values(trace: &Trace, facts: &Facts, samples: usize) -> Values {
             let first = facts.position[id];
             shared.push((id, Lifetime { first, last: last[id].max(first) }, len));
         } else {
-            // inputs and set-up values keep their place for the whole rollout, stored ones and next states for the whole step:
-            // they are put back before anything else is computed again
+            // inputs and set-up values keep their place for the whole rollout, stored ones and next states
+            // for the whole step: they are put back before anything else is computed again
             slots.push(len);
             value_of[id] = slots.len() - 1;
         }
@@ -462,15 +465,15 @@ fn place_values(trace: &Trace, facts: &Facts, samples: usize) -> Values {
     Values { value_of, stored, kept, fates, value_len: slots, recompute, beside_stored }
 }
 
-/// Work per number from which reading it back from memory is cheaper than computing it again: a dense layer with many inputs, several
-/// smaller ones that nothing else needs, or a number from somewhere in a field.
+/// Work per number from which reading it back from memory is cheaper than computing it again: a dense layer
+/// with many inputs, several smaller ones that nothing else needs, or a number from somewhere in a field.
 const EXPENSIVE: f64 = 80.0;
 
 /// What it takes to read a number in cache, in operations on numbers in registers.
 const READING: f64 = 4.0;
 
-/// Work to compute every value of a step again from those that are there for the reverse anyway: its arithmetic, and the reading of
-/// what it is computed from.
+/// Work to compute every value of a step again from those that are there for the reverse anyway: its
+/// arithmetic, and the reading of what it is computed from.
 fn recompute_cost(
     trace: &Trace,
     samples: usize,

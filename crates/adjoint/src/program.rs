@@ -1,7 +1,9 @@
-//! A trace made ready to run: rollouts and their gradients, for any number of samples, on any number of threads.
+//! A trace made ready to run: rollouts and their gradients, for any number of samples, on any number of
+//! threads.
 //!
-//! Samples are cut into chunks of fixed size; threads take chunks; what chunks contribute to the parameters' gradient is
-//! added in the order of the chunks. Results therefore do not depend on the number of threads, to the last bit.
+//! Samples are cut into chunks of fixed size; threads take chunks; what chunks contribute to the parameters'
+//! gradient is added in the order of the chunks. Results therefore do not depend on the number of threads, to
+//! the last bit.
 
 mod session;
 
@@ -68,8 +70,8 @@ pub struct Run<'a, T> {
     pub sequences: Vec<&'a [T]>,
     /// Weight of every term at every step: `weights[term][step]`.
     pub weights: Vec<Vec<f64>>,
-    /// Bound of every derivative that is carried from a step to the one before. Derivatives of an unstable rollout grow
-    /// by a factor per step; a bound keeps them finite, but they are no longer exact.
+    /// Bound of every derivative that is carried from a step to the one before. Derivatives of an unstable
+    /// rollout grow by a factor per step; a bound keeps them finite, but they are no longer exact.
     pub carry_limit: Option<f64>,
 }
 
@@ -144,8 +146,8 @@ impl<T: Real> Program<T> {
         setup + self.step_flops(steps, |_| true)
     }
 
-    /// The same for a gradient: the forward run, what is computed again, and twice the forward run for the reverse rules,
-    /// which are about two products each where the forward kernel is one.
+    /// The same for a gradient: the forward run, what is computed again, and twice the forward run for the
+    /// reverse rules, which are about two products each where the forward kernel is one.
     pub fn gradient_flops(&self, steps: usize, strategy: Strategy) -> f64 {
         let again = match strategy {
             Strategy::Recompute => self.step_flops(steps, |op| op.recompute),

@@ -1,13 +1,13 @@
 //! Writing a step down once, as a list of primitives on symbolic values.
 //!
-//! A [`Tracer`] hands out [`Var`]s. Arithmetic on them does not compute anything: it appends primitives to the trace.
-//! Shapes are fixed and checked here, so that replaying needs no checks.
+//! A [`Tracer`] hands out [`Var`]s. Arithmetic on them does not compute anything: it appends primitives to
+//! the trace. Shapes are fixed and checked here, so that replaying needs no checks.
 //!
 //! # Shapes
-//! A value is a matrix of `rows x cols` *per sample*. Rows are what a kernel works along (grid points, features), columns
-//! are items treated alike (the agents). In memory a value is `[rows][cols][samples]`: everything to the right of
-//! the rows is a run of independent lanes, which is what SIMD wants. *Shared* values (parameters, tables) have no sample
-//! axis: `[rows][cols]`.
+//! A value is a matrix of `rows x cols` *per sample*. Rows are what a kernel works along (grid points,
+//! features), columns are items treated alike (the agents). In memory a value is `[rows][cols][samples]`:
+//! everything to the right of the rows is a run of independent lanes, which is what SIMD wants. *Shared*
+//! values (parameters, tables) have no sample axis: `[rows][cols]`.
 //!
 //! # What can change when
 //! | made by | differs between samples | changes during a rollout |
@@ -202,9 +202,9 @@ impl Tracer {
         self.input(name, Shape::per_sample(rows, cols), Source::Sequence, |p| &mut p.sequences)
     }
 
-    /// Parameters, fixed inputs and sequences declared in here have no derivatives: a gradient says 0, and the reverse
-    /// sweep leaves out what would only lead to them. Examples are the states of a minibatch, and a critic that judges an
-    /// actor.
+    /// Parameters, fixed inputs and sequences declared in here have no derivatives: a gradient says 0, and
+    /// the reverse sweep leaves out what would only lead to them. Examples are the states of a minibatch, and
+    /// a critic that judges an actor.
     pub fn given<'t, R>(&'t self, declare: impl FnOnce(&'t Tracer) -> R) -> R {
         let before = self.giving.replace(true);
         let declared = declare(self);
@@ -267,7 +267,8 @@ impl Tracer {
     }
 
     fn apply<'t>(&'t self, primitive: impl Primitive + 'static, inputs: &[Var<'t>]) -> Var<'t> {
-        // a reverse rule writes each input's adjoint once: a value used twice by one primitive goes in as a copy
+        // a reverse rule writes each input's adjoint once: a value used twice by one primitive goes in as a
+        // copy
         let mut inputs = inputs.to_vec();
         for i in 1..inputs.len() {
             if inputs[..i].iter().any(|v| v.id == inputs[i].id) {

@@ -199,7 +199,9 @@ fn a_trace_lists_what_a_step_computes() {
     let entries = listing["entries"].as_array().unwrap();
     let with = |key: &str, value: &str| entries.iter().filter(|entry| entry[key] == value).count();
     assert!(with("primitive", "dense") >= 3 && with("primitive", "solve") == 1);
-    assert!(with("stage", "set-up") > 0 && with("stage", "step") > 0 && with("reverse", "computed again") > 0);
+    assert!(
+        with("stage", "set-up") > 0 && with("stage", "step") > 0 && with("reverse", "computed again") > 0
+    );
     assert!(with("label", "z") == 1 && entries.iter().any(|entry| entry["cols"] == 5));
     for (id, entry) in entries.iter().enumerate() {
         let inputs = entry["inputs"].as_array().unwrap();

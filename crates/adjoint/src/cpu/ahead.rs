@@ -1,10 +1,10 @@
 //! Memory that the next step will want, asked for while this one computes.
 //!
-//! States and stored values of a rollout do not fit into the cache, so every step begins with numbers from main memory.
-//! There is time to fetch them during the step before, but not all at once: a core waits for a dozen cache lines at a
-//! time, and its own misses would queue behind them. Matrix products therefore prefetch a little in every round of their
-//! innermost loops, where the load units are idle. One step is like another: the number of loop rounds in the last step
-//! decides how much to prefetch per round.
+//! States and stored values of a rollout do not fit into the cache, so every step begins with numbers from
+//! main memory. There is time to fetch them during the step before, but not all at once: a core waits for a
+//! dozen cache lines at a time, and its own misses would queue behind them. Matrix products therefore
+//! prefetch a little in every round of their innermost loops, where the load units are idle. One step is like
+//! another: the number of loop rounds in the last step decides how much to prefetch per round.
 
 use super::simd::Vector;
 use std::ops::Range;

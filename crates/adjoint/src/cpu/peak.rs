@@ -4,8 +4,8 @@ use super::simd::{Isa, Real, dispatched};
 use crate::program::Threads;
 use std::time::Instant;
 
-/// Multiplications and additions per second of `threads` threads that do nothing but fused products in registers: the
-/// best of some short trials.
+/// Multiplications and additions per second of `threads` threads that do nothing but fused products in
+/// registers: the best of some short trials.
 pub fn peak_flops<T: Real>(threads: usize) -> f64 {
     const ROUNDS: usize = 400_000;
     let pool = Threads::new(threads);

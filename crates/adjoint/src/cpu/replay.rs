@@ -1,10 +1,11 @@
 //! Running a plan on one chunk of samples: set-up, steps forward, steps in reverse, set-up in reverse.
 //!
-//! Forward, only the carried states of every step are kept. In reverse, each step is first computed again from its
-//! states (in cache, since a step is small) and then reversed: memory grows with steps times state, whatever
-//! the network. With [`Strategy::Store`] values that take much arithmetic are kept instead of computed again; buffers
-//! change hands by swapping, so nothing is copied. Cheaper values are computed again in either case: they come faster from
-//! the arithmetic units than from main memory. Both run the same kernels on the same numbers and give the same bits.
+//! Forward, only the carried states of every step are kept. In reverse, each step is first computed again
+//! from its states (in cache, since a step is small) and then reversed: memory grows with steps times state,
+//! whatever the network. With [`Strategy::Store`] values that take much arithmetic are kept instead of
+//! computed again; buffers change hands by swapping, so nothing is copied. Cheaper values are computed again
+//! in either case: they come faster from the arithmetic units than from main memory. Both run the same
+//! kernels on the same numbers and give the same bits.
 
 use super::ahead::Ahead;
 use super::buffer::Buffer;
@@ -54,7 +55,8 @@ pub(crate) struct Worker<T> {
     carry: Vec<Buffer<T>>,
 }
 
-/// The same buffers for every step, side by side: those of the next step are in the cache lines of this one's.
+/// The same buffers for every step, side by side: those of the next step are in the cache lines of this
+/// one's.
 struct Shelf<T> {
     lengths: Vec<usize>,
     buffers: Vec<Buffer<T>>,
@@ -155,8 +157,8 @@ impl<T: Real> Worker<T> {
         for (x, &slot) in x.iter_mut().zip(&op.inputs) {
             *x = &self.values[slot];
         }
-        // SAFETY: slots have the lengths of the shapes that the plan and the kernel were made for, and the room has the
-        // length that the most demanding kernel asked for.
+        // SAFETY: slots have the lengths of the shapes that the plan and the kernel were made for, and the
+        // room has the length that the most demanding kernel asked for.
         unsafe { kernel.forward(isa, x, &mut y, &mut self.room) };
         self.values[op.output] = y;
     }
@@ -164,8 +166,8 @@ impl<T: Real> Worker<T> {
     /// Puts the states at the start of step `t` into the history and the next ones into their place.
     pub fn remember_and_carry_on(&mut self, plan: &Plan, t: usize) {
         let copied = || plan.states.iter().enumerate().filter(|(i, _)| plan.handed_on[*i].is_none());
-        // a next state may itself be a state (a delayed copy), so those are read before any buffer changes hands; the carried
-        // adjoints are free as a meeting place outside the reverse sweep
+        // a next state may itself be a state (a delayed copy), so those are read before any buffer changes
+        // hands; the carried adjoints are free as a meeting place outside the reverse sweep
         for (i, state) in copied() {
             self.history[t][i].copy_from_slice(&self.values[state.value]);
             self.carry[i].copy_from_slice(&self.values[plan.next[i].0]);
@@ -189,8 +191,8 @@ impl<T: Real> Worker<T> {
         }
     }
 
-    /// Brings the states at the start of step `t` from the history into their slots, and those at its end where the step computes
-    /// them; after the reverse of the step the same brings them back.
+    /// Brings the states at the start of step `t` from the history into their slots, and those at its end
+    /// where the step computes them; after the reverse of the step the same brings them back.
     pub fn exchange_states(&mut self, plan: &Plan, t: usize) {
         for (i, state) in plan.states.iter().enumerate() {
             if let Some(next) = plan.handed_on[i] {
@@ -205,15 +207,17 @@ impl<T: Real> Worker<T> {
         }
     }
 
-    /// Exchanges the stored values of step `t` with the buffers in their slots: out after the step, back before its reverse.
+    /// Exchanges the stored values of step `t` with the buffers in their slots: out after the step, back
+    /// before its reverse.
     pub fn exchange_stored(&mut self, plan: &Plan, t: usize) {
         for (kept, &slot) in self.store[t].iter_mut().zip(&plan.stored) {
             swap(kept, &mut self.values[slot]);
         }
     }
 
-    /// Has what lies on the shelves of a step fetched while the present one computes. In reverse that is the step which comes next; forward it
-    /// is the present one, whose buffers the next step gets to write to when this one puts its own there.
+    /// Has what lies on the shelves of a step fetched while the present one computes. In reverse that is the
+    /// step which comes next; forward it is the present one, whose buffers the next step gets to write to
+    /// when this one puts its own there.
     pub fn expect(&mut self, step: usize, strategy: Strategy) {
         let stored = if strategy == Strategy::Store { &self.store[step][..] } else { &[] };
         self.room.ahead.expect(self.history[step].iter().chain(stored).map(|buffer| &buffer[..]));
@@ -221,8 +225,8 @@ impl<T: Real> Worker<T> {
 
     /// Moves the next states into the state slots.
     pub fn carry_on(&mut self, plan: &Plan) {
-        // a next state may itself be a state (a delayed copy), so all are read before any is written; the carried
-        // adjoints are free as a meeting place outside the reverse sweep
+        // a next state may itself be a state (a delayed copy), so all are read before any is written; the
+        // carried adjoints are free as a meeting place outside the reverse sweep
         if self.carry.is_empty() {
             self.carry = plan.states.iter().map(|s| Buffer::new(plan.value_len[s.value])).collect();
         }

@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// A field carried by a flow for one step, traced back along it and read by bilinear interpolation. Inputs: the field,
-/// and the displacement in cells along rows and columns.
+/// A field carried by a flow for one step, traced back along it and read by bilinear interpolation. Inputs:
+/// the field, and the displacement in cells along rows and columns.
 pub(crate) struct Advect;
 
 impl Primitive for Advect {

@@ -40,7 +40,8 @@ impl Primitive for ConvPatch {
         let (channels, lanes) = (io.inputs[1].rows / TAPS, io.output_lanes());
         let [inputs, outputs] = [channels, io.inputs[1].cols].map(|n| n as f64);
         if winograd_fits(channels, io.inputs[1].cols, lanes) {
-            // tiles of 2 x 2 outputs: 16 products each, and 32 additions per input and 24 per output around them
+            // tiles of 2 x 2 outputs: 16 products each, and 32 additions per input and 24 per output around
+            // them
             let tiles: usize = self.patch.iter().map(|n| n.div_ceil(2)).product();
             return (tiles * lanes) as f64 * (2.0 * 16.0 * inputs * outputs + 32.0 * inputs + 24.0 * outputs);
         }

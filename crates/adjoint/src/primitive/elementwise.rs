@@ -2,12 +2,13 @@
 
 use super::*;
 
-/// The elementary functions, each in one row: variant, name, operations per number, what the derivative is taken from,
-/// the value, and the adjoint of the input from the adjoint `d` of the output.
+/// The elementary functions, each in one row: variant, name, operations per number, what the derivative is
+/// taken from, the value, and the adjoint of the input from the adjoint `d` of the output.
 ///
-/// `output` means that the derivative is a function of the output y. This is preferred: an output may be there already,
-/// as a next state is. The formulas are written with the operations of a vector of numbers `V` and the functions in
-/// `math`; a backend that writes text can use the same rows with a type that spells the operations out.
+/// `output` means that the derivative is a function of the output y. This is preferred: an output may be
+/// there already, as a next state is. The formulas are written with the operations of a vector of numbers `V`
+/// and the functions in `math`; a backend that writes text can use the same rows with a type that spells the
+/// operations out.
 ///
 /// The macro hands the rows to the macro it is given.
 macro_rules! elementary_functions {
@@ -21,7 +22,8 @@ macro_rules! elementary_functions {
                 |x, d| V::select_lt(x, V::zero(), d.neg(), V::select_lt(V::zero(), x, d, V::zero()));
             Relu "relu" 1.0 output |x| x.max(V::zero()), |y, d| V::select_lt(V::zero(), y, d, V::zero());
             Square "square" 1.0 input |x| x.mul(x), |x, d| x.add(x).mul(d);
-            Sqrt "sqrt" 1.0 output |x| x.sqrt(), |y, d| V::select_lt(V::zero(), y, d.div(y.add(y)), V::zero());
+            Sqrt "sqrt" 1.0 output |x| x.sqrt(),
+                |y, d| V::select_lt(V::zero(), y, d.div(y.add(y)), V::zero());
             Recip "reciprocal" 1.0 output |x| V::of(1.0).div(x), |y, d| y.mul(y).mul(d).neg();
         }
     };
@@ -29,7 +31,8 @@ macro_rules! elementary_functions {
 pub(crate) use elementary_functions;
 
 macro_rules! map {
-    ($($variant:ident $name:literal $flops:literal $reads:ident |$x:ident| $value:expr, |$seen:ident, $d:ident| $slope:expr;)*) => {
+    ($($variant:ident $name:literal $flops:literal $reads:ident
+       |$x:ident| $value:expr, |$seen:ident, $d:ident| $slope:expr;)*) => {
         /// A function of one number.
         #[derive(Clone, Copy)]
         pub(crate) enum Map {
@@ -70,7 +73,9 @@ macro_rules! map {
             fn parameters(&self) -> Parameters {
                 match *self {
                     Map::Affine { a, b } => vec![("a", Value::Number(a)), ("b", Value::Number(b))],
-                    Map::Clamp { low, high } => vec![("low", Value::Number(low)), ("high", Value::Number(high))],
+                    Map::Clamp { low, high } => {
+                        vec![("low", Value::Number(low)), ("high", Value::Number(high))]
+                    }
                     _ => Vec::new(),
                 }
             }

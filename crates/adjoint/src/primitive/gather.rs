@@ -114,7 +114,8 @@ impl PatchLattice {
     }
 }
 
-/// For each agent a square of `patch x patch` lattice points of some fields around its cell. Inputs: positions, fields.
+/// For each agent a square of `patch x patch` lattice points of some fields around its cell. Inputs:
+/// positions, fields.
 pub(crate) struct Patches {
     pub lattice: PatchLattice,
 }

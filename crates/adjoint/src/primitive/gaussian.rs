@@ -29,8 +29,8 @@ impl Bump {
         all.extend(self.period.map(|period| ("period", Value::Number(period))));
         all
     }
-    /// Points whose bumps follow from that of the first: one where nearest images or uneven points leave no common
-    /// spacing.
+    /// Points whose bumps follow from that of the first: one where nearest images or uneven points leave no
+    /// common spacing.
     pub(crate) fn block(&self) -> usize {
         let x = &self.points;
         if self.period.is_some() || x.len() < 2 {

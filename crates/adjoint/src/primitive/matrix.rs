@@ -1,4 +1,5 @@
-//! Constant matrices: sparse ones along the rows, tridiagonal systems, a dense matrix per axis of a field in 2D.
+//! Constant matrices: sparse ones along the rows, tridiagonal systems, a dense matrix per axis of a field in
+//! 2D.
 
 use super::*;
 
@@ -76,8 +77,8 @@ pub struct Tridiagonal {
 }
 
 impl Tridiagonal {
-    /// The three bands, each of length n; `lower[0]` and `upper[n-1]` are not used. It must be diagonally dominant, because
-    /// the elimination does not exchange rows.
+    /// The three bands, each of length n; `lower[0]` and `upper[n-1]` are not used. It must be diagonally
+    /// dominant, because the elimination does not exchange rows.
     pub fn new(lower: Vec<f64>, diagonal: Vec<f64>, upper: Vec<f64>) -> Tridiagonal {
         let n = diagonal.len();
         assert!(lower.len() == n && upper.len() == n, "three bands of one length");
@@ -156,9 +157,9 @@ impl Axis {
         Axis::of(vec![columns])
     }
 
-    /// A matrix whose outputs are the points of a period in folded order. `columns` holds, for each of the four symmetries (even
-    /// cosines, odd cosines, even sines, odd sines), the functions on the first quarter; `order` tells which of these
-    /// lists comes first, second, ... in the inputs.
+    /// A matrix whose outputs are the points of a period in folded order. `columns` holds, for each of the
+    /// four symmetries (even cosines, odd cosines, even sines, odd sines), the functions on the first
+    /// quarter; `order` tells which of these lists comes first, second, ... in the inputs.
     pub fn folded(mut columns: [Vec<Vec<f64>>; 4], order: [usize; 4]) -> Axis {
         let mut first = [0; 4];
         let mut inputs = 0;

@@ -1,9 +1,10 @@
-//! What the primitives are: shapes, parameters, what their reverse rules read, and how much arithmetic they take.
+//! What the primitives are: shapes, parameters, what their reverse rules read, and how much arithmetic they
+//! take.
 //!
-//! A primitive is a value with a name and parameters. It knows no processor: the code that runs it belongs to a backend
-//! (`cpu/kernels/`, in files of the same names). A reverse rule maps the adjoint of the output, `dy = dL/dy`, to adjoints
-//! of the inputs, `dx += (dy/dx)ᵀ dy`. The project has no other derivatives: solvers and policies are forward code on
-//! these primitives.
+//! A primitive is a value with a name and parameters. It knows no processor: the code that runs it belongs to
+//! a backend (`cpu/kernels/`, in files of the same names). A reverse rule maps the adjoint of the output,
+//! `dy = dL/dy`, to adjoints of the inputs, `dx += (dy/dx)ᵀ dy`. The project has no other derivatives:
+//! solvers and policies are forward code on these primitives.
 
 mod advect;
 mod conv;
@@ -83,8 +84,8 @@ pub(crate) trait Primitive: Any + Send + Sync {
     fn parameters(&self) -> Parameters {
         Vec::new()
     }
-    /// Whether another primitive of the trace is this one again. Those with large constants say so: their kernels are
-    /// then built once, and what is used in every stage of a step stays in cache.
+    /// Whether another primitive of the trace is this one again. Those with large constants say so: their
+    /// kernels are then built once, and what is used in every stage of a step stays in cache.
     fn same(&self, _other: &dyn Primitive) -> bool {
         false
     }
@@ -96,12 +97,13 @@ pub(crate) trait Primitive: Any + Send + Sync {
     fn reads_for(&self, wanted: &[bool]) -> Reads {
         self.reverse_reads(wanted.len())
     }
-    /// An input of the output's size whose adjoint the reverse rule leaves in the memory of `dy`. If nothing has been
-    /// added to that adjoint before, the plan hands the memory over, and nothing is copied.
+    /// An input of the output's size whose adjoint the reverse rule leaves in the memory of `dy`. If nothing
+    /// has been added to that adjoint before, the plan hands the memory over, and nothing is copied.
     fn reverse_in_place(&self) -> Option<usize> {
         None
     }
-    /// Multiplications and additions of one forward run: one per number of the output unless the primitive knows better.
+    /// Multiplications and additions of one forward run: one per number of the output unless the primitive
+    /// knows better.
     fn flops(&self, io: &Io) -> f64 {
         io.output_len()
     }

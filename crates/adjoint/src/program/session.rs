@@ -1,5 +1,6 @@
-//! A program driven step by step, as a controller in the field or an environment does: parameters, fixed inputs and first
-//! states once, then sequences in, records out. Every sample may be started again at any time.
+//! A program driven step by step, as a controller in the field or an environment does: parameters, fixed
+//! inputs and first states once, then sequences in, records out. Every sample may be started again at any
+//! time.
 
 use super::{Program, Run, Threads};
 use crate::cpu::{Real, Worker};

@@ -1,13 +1,15 @@
-//! A field carried by a flow for one step, by tracing back: `y[i][j] = rho(i - a, j - b)` with the displacement `(a, b)` in
-//! cells at the point of arrival, `|a|, |b| <= 1`, read by bilinear interpolation.
+//! A field carried by a flow for one step, by tracing back: `y[i][j] = rho(i - a, j - b)` with the
+//! displacement `(a, b)` in cells at the point of arrival, `|a|, |b| <= 1`, read by bilinear interpolation.
 //!
-//! The source lies among the point and its eight neighbours, so nothing is looked up: with `lerp(w, c, s) = c + w (s - c)`,
-//! `y = lerp(|b|, t_j, t_n)`, `t_k = lerp(|a|, rho[i][k], rho[m][k])`, where `m` is the row and `n` the column the flow comes
-//! from. A neighbour outside the grid is the end point itself, which is the same as a source clamped to the grid.
+//! The source lies among the point and its eight neighbours, so nothing is looked up: with
+//! `lerp(w, c, s) = c + w (s - c)`, `y = lerp(|b|, t_j, t_n)`, `t_k = lerp(|a|, rho[i][k], rho[m][k])`, where
+//! `m` is the row and `n` the column the flow comes from. A neighbour outside the grid is the end point
+//! itself, which is the same as a source clamped to the grid.
 //!
-//! Reverse: `dy` goes to the source points with the weights they were read with; `da` is `dy` times the difference
-//! between the rows read, `db` that between the columns. Where a displacement is exactly 0 the value has a kink, and the
-//! derivative taken is that towards positive displacements. Lanes are (column, sample).
+//! Reverse: `dy` goes to the source points with the weights they were read with; `da` is `dy` times the
+//! difference between the rows read, `db` that between the columns. Where a displacement is exactly 0 the
+//! value has a kink, and the derivative taken is that towards positive displacements. Lanes are (column,
+//! sample).
 
 use super::*;
 
@@ -76,8 +78,8 @@ impl<T: Real> Kernel<T> for Plane {
     }
 }
 
-/// Values and slopes along the rows at the columns left, own and right, for a displacement `a` across the rows:
-/// `t_k` and `dt_k / da`.
+/// Values and slopes along the rows at the columns left, own and right, for a displacement `a` across the
+/// rows: `t_k` and `dt_k / da`.
 #[inline(always)]
 unsafe fn across_rows<V: Vector>(
     rho: &[V::Real],

@@ -1,11 +1,12 @@
 //! The real Fourier transform along the rows, its inverse, and multiplication by a constant symbol.
 //!
-//! `X_k = sum_j x_j e^{-2 pi i j k / n}` for k = 0 .. n/2, stored as `2 (n/2 + 1)` rows, real and imaginary parts in turn.
-//! Lanes are independent, so one vector of lanes goes through a whole transform in cache: a Stockham FFT of half
-//! the length on `x_{2j} + i x_{2j+1}`, then the split into the two real halves (an FFT of full length for odd n).
+//! `X_k = sum_j x_j e^{-2 pi i j k / n}` for k = 0 .. n/2, stored as `2 (n/2 + 1)` rows, real and imaginary
+//! parts in turn. Lanes are independent, so one vector of lanes goes through a whole transform in cache: a
+//! Stockham FFT of half the length on `x_{2j} + i x_{2j+1}`, then the split into the two real halves (an FFT
+//! of full length for odd n).
 //!
-//! Both directions are linear maps of real numbers, and each is the other's adjoint up to a weight per mode: the modes
-//! 0 and n/2 stand for themselves, every other one also for its complex conjugate.
+//! Both directions are linear maps of real numbers, and each is the other's adjoint up to a weight per mode:
+//! the modes 0 and n/2 stand for themselves, every other one also for its complex conjugate.
 
 use super::*;
 use std::f64::consts::TAU;
@@ -254,7 +255,15 @@ unsafe fn rooms<V: Vector>(length: usize, room: &mut [V::Real]) -> [&mut [V::Rea
 
 dispatched! {
     /// `y (+)= weight_k X_k`.
-    unsafe fn analysis(plan: &Plan<T>, weights: &[T], lanes: usize, x: &[T], accumulate: bool, y: &mut [T], room: &mut [T]) {
+    unsafe fn analysis(
+        plan: &Plan<T>,
+        weights: &[T],
+        lanes: usize,
+        x: &[T],
+        accumulate: bool,
+        y: &mut [T],
+        room: &mut [T],
+    ) {
         let (even, h) = (plan.n.is_multiple_of(2), plan.length);
         sweep!(V, lanes, |l, count| {
             let [start, a, b] = rooms::<V>(h, room);
@@ -299,7 +308,15 @@ dispatched! {
 
 dispatched! {
     /// `y (+)= sum_k weight_k X_k e^{2 pi i j k / n} / n`, the conjugate modes included.
-    unsafe fn synthesis(plan: &Plan<T>, weights: &[T], lanes: usize, x: &[T], accumulate: bool, y: &mut [T], room: &mut [T]) {
+    unsafe fn synthesis(
+        plan: &Plan<T>,
+        weights: &[T],
+        lanes: usize,
+        x: &[T],
+        accumulate: bool,
+        y: &mut [T],
+        room: &mut [T],
+    ) {
         let (even, h) = (plan.n.is_multiple_of(2), plan.length);
         let scale = T::of(1.0 / plan.n as f64);
         sweep!(V, lanes, |l, count| {

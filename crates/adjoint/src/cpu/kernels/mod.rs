@@ -1,11 +1,12 @@
-//! Kernels of the primitives, in files named after those of `primitive/`: what is computed, the order of the numbers in
-//! memory, the forward kernel and the reverse rule.
+//! Kernels of the primitives, in files named after those of `primitive/`: what is computed, the order of the
+//! numbers in memory, the forward kernel and the reverse rule.
 //!
 //! # Safety
-//! Kernels read and write memory without checking the range of every access: debug builds check it, release builds do
-//! not. Everything here that does so is an `unsafe fn` with the contract of [`Kernel::forward`]: slices have the lengths
-//! that follow from the shapes the kernel was built for, scratch memory has the length it asked for, and the processor
-//! has the instruction set. Shapes are checked when a step is traced, and [`super::replay`] lends memory by them.
+//! Kernels read and write memory without checking the range of every access: debug builds check it, release
+//! builds do not. Everything here that does so is an `unsafe fn` with the contract of [`Kernel::forward`]:
+//! slices have the lengths that follow from the shapes the kernel was built for, scratch memory has the
+//! length it asked for, and the processor has the instruction set. Shapes are checked when a step is traced,
+//! and [`super::replay`] lends memory by them.
 // one contract for all of it, stated above: a block around every access would say the same a thousand times
 #![allow(unsafe_op_in_unsafe_fn)]
 
@@ -84,15 +85,16 @@ pub(crate) trait Kernel<T>: Send + Sync {
     /// Computes the output.
     ///
     /// # Safety
-    /// Inputs and output have the lengths of the shapes the kernel was built for, and `room` has at least the length
-    /// that [`Kernel::scratch`] tells.
+    /// Inputs and output have the lengths of the shapes the kernel was built for, and `room` has at least the
+    /// length that [`Kernel::scratch`] tells.
     unsafe fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], room: &mut Room<T>);
-    /// Adds to the adjoints of the inputs or overwrites them. `dy` may be used as scratch memory. A primitive with a
-    /// [`Primitive::reverse_in_place`] leaves the adjoint of that input there if `dx` does not ask for it.
+    /// Adds to the adjoints of the inputs or overwrites them. `dy` may be used as scratch memory. A primitive
+    /// with a [`Primitive::reverse_in_place`] leaves the adjoint of that input there if `dx` does not ask for
+    /// it.
     ///
     /// # Safety
-    /// As for [`Kernel::forward`]; `seen` holds what [`Primitive::reads_for`] asked for, `dy` has the length of the
-    /// output, and every adjoint that is not empty has the length of its input.
+    /// As for [`Kernel::forward`]; `seen` holds what [`Primitive::reads_for`] asked for, `dy` has the length
+    /// of the output, and every adjoint that is not empty has the length of its input.
     unsafe fn reverse(
         &self,
         isa: Isa,
@@ -108,8 +110,8 @@ trait Lower {
     fn lower<T: Real>(&self, io: &Io) -> Box<dyn Kernel<T>>;
 }
 
-/// The kernel of a primitive for these shapes. Both precisions are compiled here, and not in every crate that has
-/// programs.
+/// The kernel of a primitive for these shapes. Both precisions are compiled here, and not in every crate that
+/// has programs.
 pub(crate) fn kernel<T: Real>(primitive: &dyn Primitive, io: &Io) -> Box<dyn Kernel<T>> {
     fn as_is<From: 'static, To: 'static>(kernel: From) -> To {
         let mut kernel = Some(kernel);

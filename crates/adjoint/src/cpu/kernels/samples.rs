@@ -1,5 +1,5 @@
-//! Runs of groups of samples, `[count][samples]`: sums over the groups, and one group repeated. Vectors are full also where samples
-//! are few: if their number divides the lanes, a vector holds several groups.
+//! Runs of groups of samples, `[count][samples]`: sums over the groups, and one group repeated. Vectors are
+//! full also where samples are few: if their number divides the lanes, a vector holds several groups.
 
 use super::*;
 

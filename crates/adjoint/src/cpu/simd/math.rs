@@ -35,8 +35,8 @@ const POWER_OF_TWO: [f64; 14] = {
     c
 };
 
-/// `2^x` for x <= 0; arguments below the precision's floor give exactly 0. Shorter than [`exp`], since x minus its nearest integer
-/// is exact.
+/// `2^x` for x <= 0; arguments below the precision's floor give exactly 0. Shorter than [`exp`], since x
+/// minus its nearest integer is exact.
 #[inline(always)]
 pub(crate) fn exp2_negative<V: Vector>(x: V) -> V {
     let floor = V::of(<V::Real as super::sealed::Lanes>::EXP_FLOOR * LOG2_E);

@@ -1,9 +1,9 @@
 //! SIMD chosen at run time.
 //!
-//! Every kernel is written once, generic over a [`Vector`] type, and compiled once per instruction set. The macro
-//! [`dispatched!`] makes the copies and picks one by the CPU it runs on, so a plain `cargo build` is fast everywhere.
-//! On machines without a copy of their own (aarch64 among them) the portable vectors, fixed-size arrays, are turned
-//! into whatever the target's baseline offers.
+//! Every kernel is written once, generic over a [`Vector`] type, and compiled once per instruction set. The
+//! macro [`dispatched!`] makes the copies and picks one by the CPU it runs on, so a plain `cargo build` is
+//! fast everywhere. On machines without a copy of their own (aarch64 among them) the portable vectors,
+//! fixed-size arrays, are turned into whatever the target's baseline offers.
 // unsafe functions here do one thing, and their contract is that of `Vector`
 #![allow(unsafe_op_in_unsafe_fn)]
 
@@ -73,7 +73,8 @@ pub(crate) mod sealed {
 }
 
 macro_rules! real {
-    ($t:ident, $exp:literal, $exp2:literal, $sin:literal, $tanh:literal, $rational:literal, $floor:literal, $negligible:literal, $avx2:ident, $avx512:ident) => {
+    ($t:ident, $exp:literal, $exp2:literal, $sin:literal, $tanh:literal, $rational:literal, $floor:literal,
+     $negligible:literal, $avx2:ident, $avx512:ident) => {
         impl Real for $t {
             const NAME: &'static str = stringify!($t);
             fn of(x: f64) -> Self {
@@ -105,7 +106,8 @@ macro_rules! real {
 real!(f32, 7, 6, 13, 8.3, true, -64.0, 1e-25, F32x8, F32x16);
 real!(f64, 13, 13, 21, 19.1, false, -700.0, 1e-280, F64x4, F64x8);
 
-/// The instruction set kernels run with. Only [`Isa::available`] makes one, so holding it proves the CPU has it.
+/// The instruction set kernels run with. Only [`Isa::available`] makes one, so holding it proves the CPU has
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Isa(pub(crate) Kind);
 
@@ -154,8 +156,8 @@ impl Isa {
 
 /// Compiles a kernel once per instruction set and calls the copy for `isa`.
 ///
-/// Inside the body `T` is the precision and `V` the vector type. A kernel is an `unsafe fn`: it says which lengths it
-/// relies on, or its module does.
+/// Inside the body `T` is the precision and `V` the vector type. A kernel is an `unsafe fn`: it says which
+/// lengths it relies on, or its module does.
 macro_rules! dispatched {
     ($(#[$meta:meta])* $vis:vis unsafe fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block) => {
         $(#[$meta])*
@@ -186,9 +188,10 @@ macro_rules! dispatched {
 }
 pub(crate) use dispatched;
 
-/// Runs the block for every vector of `len` elements, `i` its first element and `count` its lanes: a constant in the main
-/// loop, what is left in the last turn. Types that are not tuned have the block once, with a variable count. This is a
-/// macro and not a function with a closure: a closure that is not inlined loses the instruction set of its kernel.
+/// Runs the block for every vector of `len` elements, `i` its first element and `count` its lanes: a constant
+/// in the main loop, what is left in the last turn. Types that are not tuned have the block once, with a
+/// variable count. This is a macro and not a function with a closure: a closure that is not inlined loses the
+/// instruction set of its kernel.
 macro_rules! sweep {
     ($V:ident, $len:expr, |$i:ident, $count:ident| $body:block) => {{
         let len = $len;

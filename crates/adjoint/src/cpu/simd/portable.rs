@@ -1,7 +1,7 @@
-//! Vectors as plain arrays: what the compiler makes of them depends on the target's baseline (NEON on aarch64, SSE2 on
-//! x86-64).
+//! Vectors as plain arrays: what the compiler makes of them depends on the target's baseline (NEON on
+//! aarch64, SSE2 on x86-64).
 
-use super::vector::{Vector, first_lanes, put_first_lanes};
+use super::vector::{Vector, check, first_lanes, put_first_lanes};
 
 const LANES: usize = 4;
 
@@ -29,13 +29,13 @@ macro_rules! portable {
             }
             #[inline(always)]
             unsafe fn load(from: &[$t], at: usize) -> Self {
-                debug_assert!(at + LANES <= from.len());
+                check(at, LANES, from.len());
                 // SAFETY: the caller's.
                 Array(unsafe { from.as_ptr().add(at).cast::<[$t; LANES]>().read() })
             }
             #[inline(always)]
             unsafe fn store(self, to: &mut [$t], at: usize) {
-                debug_assert!(at + LANES <= to.len());
+                check(at, LANES, to.len());
                 // SAFETY: the caller's.
                 unsafe { to.as_mut_ptr().add(at).cast::<[$t; LANES]>().write(self.0) }
             }
@@ -104,7 +104,7 @@ macro_rules! portable {
             }
             #[inline(always)]
             unsafe fn repeat<const S: usize>(from: &[$t], at: usize) -> Self {
-                debug_assert!(at + S <= from.len());
+                check(at, S, from.len());
                 // SAFETY: the caller's.
                 lanes!(|i| unsafe { *from.get_unchecked(at + i % S) })
             }

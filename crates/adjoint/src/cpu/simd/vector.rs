@@ -2,7 +2,21 @@
 
 use crate::Real;
 
-/// The first `count` of `N` lanes from memory, zero in the others. Not inlined: kernels have many ends of rows.
+/// Asserts in debug builds that `at..at + count` lies inside a slice of `len` numbers. The assertion is a call, because
+/// kernels have thousands of accesses.
+#[inline(always)]
+pub(crate) fn check(at: usize, count: usize, len: usize) {
+    #[inline(never)]
+    fn inside(at: usize, count: usize, len: usize) {
+        assert!(at.checked_add(count).is_some_and(|end| end <= len), "{count} numbers at {at} of {len}");
+    }
+    if cfg!(debug_assertions) {
+        inside(at, count, len);
+    }
+}
+
+/// The first `count` of `N` lanes from memory, zero in the others. Not inlined: kernels have many ends of
+/// rows.
 #[inline(never)]
 pub(crate) fn first_lanes<T: Copy + Default, const N: usize>(from: &[T], at: usize, count: usize) -> [T; N] {
     let mut lanes = [T::default(); N];
@@ -19,18 +33,19 @@ pub(crate) fn put_first_lanes<T: Copy>(lanes: &[T], to: &mut [T], at: usize, cou
 /// A register of `LANES` numbers.
 ///
 /// # Safety
-/// Every use of such a type needs a CPU that has the instructions. The types never leave the crate, and functions that
-/// use them are entered through `dispatched!`, which takes an [`Isa`](super::Isa) as the proof. Methods that touch memory
-/// are unsafe for another reason: the numbers they read or write must lie inside the slice. Debug builds assert that,
-/// release builds do not, because a check in every round of an inner loop costs more than the loop can spare.
+/// Every use of such a type needs a CPU that has the instructions. The types never leave the crate, and
+/// functions that use them are entered through `dispatched!`, which takes an [`Isa`](super::Isa) as the
+/// proof. Methods that touch memory are unsafe for another reason: the numbers they read or write must lie
+/// inside the slice. Debug builds assert that, release builds do not, because a check in every round of an
+/// inner loop costs more than the loop can spare.
 pub trait Vector: Copy {
     type Real: Real;
     const LANES: usize;
     /// Rows of a matrix-product tile that keep the accumulators of three vectors each in registers.
     const TILE: usize;
-    /// Whether kernels have tiles of many shapes for it. Each shape is compiled for each vector type, so the types that
-    /// do not train make do with few: double precision, and the fallback where x86-64 has no AVX2. The shape of a tile
-    /// does not change a result.
+    /// Whether kernels have tiles of many shapes for it. Each shape is compiled for each vector type, so the
+    /// types that do not train make do with few: double precision, and the fallback where x86-64 has no AVX2.
+    /// The shape of a tile does not change a result.
     const TUNED: bool;
 
     fn splat(x: Self::Real) -> Self;
@@ -109,8 +124,8 @@ pub trait Vector: Copy {
             to[at[i] as usize] = lanes[i];
         }
     }
-    /// Rows and columns of a square block exchanged: lane j of row i, `i * stride` apart in `from`, becomes lane i of row j,
-    /// `j * to_stride` apart in `to`.
+    /// Rows and columns of a square block exchanged: lane j of row i, `i * stride` apart in `from`, becomes
+    /// lane i of row j, `j * to_stride` apart in `to`.
     #[inline(always)]
     unsafe fn transpose(from: &[Self::Real], stride: usize, to: &mut [Self::Real], to_stride: usize) {
         for i in 0..Self::LANES {

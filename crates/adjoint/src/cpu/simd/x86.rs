@@ -1,10 +1,10 @@
 //! Vectors of x86-64: AVX2 with FMA, and AVX-512.
 //!
-//! SAFETY of the whole module: the intrinsics need CPU features, which the [`Isa`](super::Isa) that `dispatched!` takes
-//! proves. What methods that touch memory rely on is said in [`Vector`].
+//! SAFETY of the whole module: the intrinsics need CPU features, which the [`Isa`](super::Isa) that
+//! `dispatched!` takes proves. What methods that touch memory rely on is said in [`Vector`].
 #![allow(clippy::undocumented_unsafe_blocks)]
 
-use super::vector::{Vector, first_lanes, put_first_lanes};
+use super::vector::{Vector, check, first_lanes, put_first_lanes};
 use std::arch::x86_64::*;
 
 macro_rules! binary {
@@ -18,7 +18,8 @@ macro_rules! binary {
 
 macro_rules! avx {
     ($name:ident, $reg:ident, $t:ident, $lanes:literal, $tile:literal,
-     $splat:ident, $load:ident, $store:ident, $fma:ident, $fnma:ident, $sqrt:ident, {$($binary:tt)*}, $special:tt, {$($extra:tt)*}) => {
+     $splat:ident, $load:ident, $store:ident, $fma:ident, $fnma:ident, $sqrt:ident, {$($binary:tt)*},
+         $special:tt, {$($extra:tt)*}) => {
         #[derive(Clone, Copy)]
         pub struct $name($reg);
 
@@ -34,12 +35,12 @@ macro_rules! avx {
             }
             #[inline(always)]
             unsafe fn load(from: &[$t], at: usize) -> Self {
-                debug_assert!(at + $lanes <= from.len());
+                check(at, $lanes, from.len());
                 Self(unsafe { $load(from.as_ptr().add(at)) })
             }
             #[inline(always)]
             unsafe fn store(self, to: &mut [$t], at: usize) {
-                debug_assert!(at + $lanes <= to.len());
+                check(at, $lanes, to.len());
                 unsafe { $store(to.as_mut_ptr().add(at), self.0) }
             }
             #[inline(always)]
@@ -66,15 +67,16 @@ macro_rules! avx {
     };
 
     // AVX-512 has masks, exponent scaling and reductions as instructions
-    (@special $t:ident $lanes:literal (512 $mload:ident $mstore:ident $scale:ident $roundscale:ident $cmp:ident $blend:ident $abs:ident $sum:ident)) => {
+    (@special $t:ident $lanes:literal (512 $mload:ident $mstore:ident $scale:ident $roundscale:ident
+        $cmp:ident $blend:ident $abs:ident $sum:ident)) => {
         #[inline(always)]
         unsafe fn load_part(from: &[$t], at: usize, count: usize) -> Self {
-            debug_assert!(at + count <= from.len() && count < $lanes);
+            check(at, count, from.len());
             Self(unsafe { $mload(((1u32 << count) - 1) as _, from.as_ptr().add(at)) })
         }
         #[inline(always)]
         unsafe fn store_part(self, to: &mut [$t], at: usize, count: usize) {
-            debug_assert!(at + count <= to.len() && count < $lanes);
+            check(at, count, to.len());
             unsafe { $mstore(to.as_mut_ptr().add(at), ((1u32 << count) - 1) as _, self.0) }
         }
         #[inline(always)]
@@ -99,7 +101,8 @@ macro_rules! avx {
         }
     };
 
-    (@special $t:ident $lanes:literal (256 $round:ident $cmp:ident $blend:ident $andnot:ident $castsi:ident $cast:ident $slli:ident $mantissa:literal $bias:literal $set1:ident)) => {
+    (@special $t:ident $lanes:literal (256 $round:ident $cmp:ident $blend:ident $andnot:ident
+        $castsi:ident $cast:ident $slli:ident $mantissa:literal $bias:literal $set1:ident)) => {
         #[inline(always)]
         unsafe fn load_part(from: &[$t], at: usize, count: usize) -> Self {
             Self::load(&first_lanes::<$t, $lanes>(from, at, count), 0)
@@ -147,9 +150,12 @@ macro_rules! avx {
     };
 }
 
-avx!(F32x16, __m512, f32, 16, 8, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_fmadd_ps, _mm512_fnmadd_ps, _mm512_sqrt_ps,
-{ add = _mm512_add_ps, sub = _mm512_sub_ps, mul = _mm512_mul_ps, div = _mm512_div_ps, min = _mm512_min_ps, max = _mm512_max_ps },
-(512 _mm512_maskz_loadu_ps _mm512_mask_storeu_ps _mm512_scalef_ps _mm512_roundscale_ps _mm512_cmp_ps_mask _mm512_mask_blend_ps _mm512_abs_ps _mm512_reduce_add_ps),
+avx!(F32x16, __m512, f32, 16, 8, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_fmadd_ps,
+    _mm512_fnmadd_ps, _mm512_sqrt_ps,
+{ add = _mm512_add_ps, sub = _mm512_sub_ps, mul = _mm512_mul_ps, div = _mm512_div_ps, min =
+    _mm512_min_ps, max = _mm512_max_ps },
+(512 _mm512_maskz_loadu_ps _mm512_mask_storeu_ps _mm512_scalef_ps _mm512_roundscale_ps
+    _mm512_cmp_ps_mask _mm512_mask_blend_ps _mm512_abs_ps _mm512_reduce_add_ps),
 {
     #[inline(always)]
     fn reciprocal(self) -> Self {
@@ -163,22 +169,23 @@ avx!(F32x16, __m512, f32, 16, 8, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_
     }
     #[inline(always)]
     unsafe fn gather(from: &[f32], at: &[u32; 16]) -> Self {
-        debug_assert!(at.iter().all(|&at| (at as usize) < from.len()));
+        at.iter().for_each(|&at| check(at as usize, 1, from.len()));
         unsafe { Self(_mm512_i32gather_ps::<4>(_mm512_loadu_si512(at.as_ptr().cast()), from.as_ptr())) }
     }
     #[inline(always)]
     unsafe fn scatter(self, to: &mut [f32], at: &[u32; 16]) {
-        debug_assert!(at.iter().all(|&at| (at as usize) < to.len()));
+        at.iter().for_each(|&at| check(at as usize, 1, to.len()));
         unsafe { _mm512_i32scatter_ps::<4>(to.as_mut_ptr(), _mm512_loadu_si512(at.as_ptr().cast()), self.0) }
     }
     #[inline(always)]
     unsafe fn transpose(from: &[f32], stride: usize, to: &mut [f32], to_stride: usize) {
-        debug_assert!(15 * stride + 16 <= from.len() && 15 * to_stride + 16 <= to.len());
+        check(15 * stride, 16, from.len());
+        check(15 * to_stride, 16, to.len());
         unsafe { transpose_16(from.as_ptr(), stride, to.as_mut_ptr(), to_stride) }
     }
     #[inline(always)]
     unsafe fn repeat<const S: usize>(from: &[f32], at: usize) -> Self {
-        debug_assert!(at + S <= from.len());
+        check(at, S, from.len());
         unsafe {
             let from = from.as_ptr().add(at);
             Self(match S {
@@ -192,12 +199,15 @@ avx!(F32x16, __m512, f32, 16, 8, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_
         }
     }
 });
-avx!(F64x8, __m512d, f64, 8, 8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_fmadd_pd, _mm512_fnmadd_pd, _mm512_sqrt_pd,
-    { add = _mm512_add_pd, sub = _mm512_sub_pd, mul = _mm512_mul_pd, div = _mm512_div_pd, min = _mm512_min_pd, max = _mm512_max_pd },
-    (512 _mm512_maskz_loadu_pd _mm512_mask_storeu_pd _mm512_scalef_pd _mm512_roundscale_pd _mm512_cmp_pd_mask _mm512_mask_blend_pd _mm512_abs_pd _mm512_reduce_add_pd), {
+avx!(F64x8, __m512d, f64, 8, 8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_fmadd_pd,
+    _mm512_fnmadd_pd, _mm512_sqrt_pd,
+    { add = _mm512_add_pd, sub = _mm512_sub_pd, mul = _mm512_mul_pd, div = _mm512_div_pd, min =
+        _mm512_min_pd, max = _mm512_max_pd },
+    (512 _mm512_maskz_loadu_pd _mm512_mask_storeu_pd _mm512_scalef_pd _mm512_roundscale_pd
+        _mm512_cmp_pd_mask _mm512_mask_blend_pd _mm512_abs_pd _mm512_reduce_add_pd), {
     #[inline(always)]
     unsafe fn repeat<const S: usize>(from: &[f64], at: usize) -> Self {
-        debug_assert!(at + S <= from.len());
+        check(at, S, from.len());
         unsafe {
             let from = from.as_ptr().add(at);
             Self(match S {
@@ -210,13 +220,16 @@ avx!(F64x8, __m512d, f64, 8, 8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_p
         }
     }
 });
-avx!(F32x8, __m256, f32, 8, 4, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_fmadd_ps, _mm256_fnmadd_ps, _mm256_sqrt_ps,
-    { add = _mm256_add_ps, sub = _mm256_sub_ps, mul = _mm256_mul_ps, div = _mm256_div_ps, min = _mm256_min_ps, max = _mm256_max_ps },
-    (256 _mm256_round_ps _mm256_cmp_ps _mm256_blendv_ps _mm256_andnot_ps _mm256_castps_si256 _mm256_castsi256_ps _mm256_slli_epi32 23 127 _mm256_set1_ps),
+avx!(F32x8, __m256, f32, 8, 4, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_fmadd_ps,
+    _mm256_fnmadd_ps, _mm256_sqrt_ps,
+    { add = _mm256_add_ps, sub = _mm256_sub_ps, mul = _mm256_mul_ps, div = _mm256_div_ps, min =
+        _mm256_min_ps, max = _mm256_max_ps },
+    (256 _mm256_round_ps _mm256_cmp_ps _mm256_blendv_ps _mm256_andnot_ps _mm256_castps_si256
+        _mm256_castsi256_ps _mm256_slli_epi32 23 127 _mm256_set1_ps),
 {
     #[inline(always)]
     unsafe fn repeat<const S: usize>(from: &[f32], at: usize) -> Self {
-        debug_assert!(at + S <= from.len());
+        check(at, S, from.len());
         unsafe {
             let from = from.as_ptr().add(at);
             Self(match S {
@@ -229,12 +242,15 @@ avx!(F32x8, __m256, f32, 8, 4, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps
         }
     }
 });
-avx!(F64x4, __m256d, f64, 4, 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_fmadd_pd, _mm256_fnmadd_pd, _mm256_sqrt_pd,
-    { add = _mm256_add_pd, sub = _mm256_sub_pd, mul = _mm256_mul_pd, div = _mm256_div_pd, min = _mm256_min_pd, max = _mm256_max_pd },
-    (256 _mm256_round_pd _mm256_cmp_pd _mm256_blendv_pd _mm256_andnot_pd _mm256_castpd_si256 _mm256_castsi256_pd _mm256_slli_epi64 52 1023 _mm256_set1_pd), {
+avx!(F64x4, __m256d, f64, 4, 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_fmadd_pd,
+    _mm256_fnmadd_pd, _mm256_sqrt_pd,
+    { add = _mm256_add_pd, sub = _mm256_sub_pd, mul = _mm256_mul_pd, div = _mm256_div_pd, min =
+        _mm256_min_pd, max = _mm256_max_pd },
+    (256 _mm256_round_pd _mm256_cmp_pd _mm256_blendv_pd _mm256_andnot_pd _mm256_castpd_si256
+        _mm256_castsi256_pd _mm256_slli_epi64 52 1023 _mm256_set1_pd), {
     #[inline(always)]
     unsafe fn repeat<const S: usize>(from: &[f64], at: usize) -> Self {
-        debug_assert!(at + S <= from.len());
+        check(at, S, from.len());
         unsafe {
             let from = from.as_ptr().add(at);
             Self(match S {
@@ -282,7 +298,8 @@ unsafe fn transpose_16(from: *const f32, stride: usize, to: *mut f32, to_stride:
     }
 }
 
-/// Lane j is the sum of register j. Every stage halves the registers: what two of them hold side by side is added crosswise.
+/// Lane j is the sum of register j. Every stage halves the registers: what two of them hold side by side is
+/// added crosswise.
 #[inline(always)]
 unsafe fn sums_16(v: &[F32x16]) -> __m512 {
     unsafe {

@@ -1,6 +1,8 @@
-//! A 3 x 3 convolution of whole fields with a rectifier: `y[o] = max(0, b[o] + sum over a, c, i of w[a, c, i, o] x[i](ix + a - 1, iy + c - 1))`.
+//! A 3 x 3 convolution of whole fields with a rectifier:
+//! `y[o] = max(0, b[o] + sum over a, c, i of w[a, c, i, o] x[i](ix + a - 1, iy + c - 1))`.
 //!
-//! A field is `[channels * nx][ny]`, row `channel * nx + ix`. Beyond its ends it is wrapped or its end value repeated.
+//! A field is `[channels * nx][ny]`, row `channel * nx + ix`. Beyond its ends it is wrapped or its end value
+//! repeated.
 
 use super::lines::{Edge, Lines, Map};
 use super::*;

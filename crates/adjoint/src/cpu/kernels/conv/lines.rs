@@ -1,8 +1,9 @@
-//! A 3 x 3 convolution line by line: lanes are (point in y, sample), so that a shift in y is a shift of lanes.
+//! A 3 x 3 convolution line by line: lanes are (point in y, sample), so that a shift in y is a shift of
+//! lanes.
 //!
-//! The three lines around an output line are copied, channel by channel, into a ring with their margins filled (zeros, the
-//! other end, or the end value again): the products then have no rim to care for. With few lanes per point this fills vectors
-//! that single points would not.
+//! The three lines around an output line are copied, channel by channel, into a ring with their margins
+//! filled (zeros, the other end, or the end value again): the products then have no rim to care for. With few
+//! lanes per point this fills vectors that single points would not.
 
 use super::products::*;
 use super::*;
@@ -34,7 +35,8 @@ pub(crate) struct Lines {
     pub y: Map,
 }
 
-/// Lanes worked on together in weight gradients: few enough that a transposed dy stays in the first-level cache.
+/// Lanes worked on together in weight gradients: few enough that a transposed dy stays in the first-level
+/// cache.
 const STRETCH: usize = 128;
 
 impl Lines {
@@ -129,7 +131,8 @@ impl Lines {
         Site { a, c, x, lanes: lanes.len() }
     }
 
-    /// A line of results from a buffer `[channels][lanes]` to its place, for results whose points are not contiguous.
+    /// A line of results from a buffer `[channels][lanes]` to its place, for results whose points are not
+    /// contiguous.
     unsafe fn spread<T: Real>(
         &self,
         isa: Isa,

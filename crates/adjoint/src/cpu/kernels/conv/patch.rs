@@ -1,10 +1,12 @@
-//! A 3 x 3 convolution of what each agent sees, with a rectifier: `y[i, j, o] = max(0, b[o] + sum over a, c, k of w[a, c, k, o] x[i + a - 1,
-//! j + c - 1, k])`, zero outside the patch.
+//! A 3 x 3 convolution of what each agent sees, with a rectifier:
+//! `y[i, j, o] = max(0, b[o] + sum over a, c, k of w[a, c, k, o] x[i + a - 1, j + c - 1, k])`, zero outside
+//! the patch.
 //!
-//! A patch is a column, its rows in (x, y, channel) order: `[px * py * channels][agents]`. The three taps in y of an output
-//! and their channels are one contiguous run of rows, and every row is a run of lanes, so an output position is a short matrix product
-//! on the values where they lie. Where the lanes would leave vectors half empty, whole lines of the patch are taken instead
-//! (`conv_lines.rs`). Between layers of many channels fewer products are made (`conv_winograd.rs`).
+//! A patch is a column, its rows in (x, y, channel) order: `[px * py * channels][agents]`. The three taps in
+//! y of an output and their channels are one contiguous run of rows, and every row is a run of lanes, so an
+//! output position is a short matrix product on the values where they lie. Where the lanes would leave
+//! vectors half empty, whole lines of the patch are taken instead (`lines.rs`). Between layers of many
+//! channels fewer products are made (`winograd.rs`).
 
 use super::lines::{Edge, Lines, Map};
 use super::products::*;
@@ -59,7 +61,8 @@ struct Points {
     lanes: usize,
 }
 
-/// Lanes worked on together in weight gradients: few enough that a line of dy, transposed, stays in the second-level cache.
+/// Lanes worked on together in weight gradients: few enough that a line of dy, transposed, stays in the
+/// second-level cache.
 const STRETCH: usize = 64;
 
 /// Taps inside an axis of `n` points at point `i`.

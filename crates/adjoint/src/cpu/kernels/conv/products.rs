@@ -1,11 +1,12 @@
-//! Products of 3 x 3 convolutions, without copying the neighbourhoods: `y[o] = sum over taps (a, c) and channels i of
-//! w[a, c, i, o] x_ac[i]`, where `x_ac` is the input shifted by the tap.
+//! Products of 3 x 3 convolutions, without copying the neighbourhoods:
+//! `y[o] = sum over taps (a, c) and channels i of w[a, c, i, o] x_ac[i]`, where `x_ac` is the input shifted
+//! by the tap.
 //!
-//! Two forms, both for a *site*: a run of lanes that share their taps, with the place where each tap's input begins.
-//! [`product`] has the lanes as the vector axis; a tile of outputs times up to three vectors stays in registers while the taps and
-//! channels stream by, weights broadcast from panels of one tile's width. [`outer`], the gradient of the weights, has the outputs as
-//! the vector axis: with dy transposed, a tile of three taps times some channels times some vectors of outputs is summed over
-//! the lanes, inputs broadcast.
+//! Two forms, both for a *site*: a run of lanes that share their taps, with the place where each tap's input
+//! begins. [`product`] has the lanes as the vector axis; a tile of outputs times up to three vectors stays in
+//! registers while the taps and channels stream by, weights broadcast from panels of one tile's width.
+//! [`outer`], the gradient of the weights, has the outputs as the vector axis: with dy transposed, a tile of
+//! three taps times some channels times some vectors of outputs is summed over the lanes, inputs broadcast.
 
 use super::*;
 use crate::cpu::kernels::dense::{filled_lanes, strip_width};
@@ -40,7 +41,8 @@ pub(crate) struct Factors<'a, T> {
     pub strides: Strides,
 }
 
-/// What becomes of a product: an optional bias is added; it is cut at zero and written, or added to y, or written.
+/// What becomes of a product: an optional bias is added; it is cut at zero and written, or added to y, or
+/// written.
 #[derive(Clone, Copy)]
 pub(crate) struct Finish<'a, T> {
     pub bias: &'a [T],
@@ -60,8 +62,9 @@ unsafe fn panel_width<V: Vector>(left: usize) -> usize {
 }
 
 dispatched! {
-    /// Weights `[taps][inputs][outputs]` in panels of a tile's outputs: `[panel][taps][inputs][width]`. `turned` takes the
-    /// kernel turned around, inputs and outputs exchanged: what carries dy to dx, whose channels are then `inputs`.
+    /// Weights `[taps][inputs][outputs]` in panels of a tile's outputs: `[panel][taps][inputs][width]`.
+    /// `turned` takes the kernel turned around, inputs and outputs exchanged: what carries dy to dx, whose
+    /// channels are then `inputs`.
     pub(crate) unsafe fn pack(weight: &[T], inputs: usize, outputs: usize, turned: bool, panels: &mut [T]) {
         let mut o = 0;
         while o < outputs {
@@ -121,7 +124,8 @@ unsafe fn tile<V: Vector, const R: usize, const C: usize, const PART: bool>(
             }
         }
     }
-    // the choice outside the loops: they are unrolled only if they are short, and else the sums would go through memory
+    // the choice outside the loops: they are unrolled only if they are short, and else the sums would go
+    // through memory
     macro_rules! finish {
         (|$value:ident, $to:ident, $n:ident| $result:expr) => {
             for r in 0..R {
@@ -144,7 +148,14 @@ unsafe fn tile<V: Vector, const R: usize, const C: usize, const PART: bool>(
 
 dispatched! {
     /// All outputs of a site, `y_stride` apart from `y_at` on.
-    pub(crate) unsafe fn product(factors: Factors<'_, T>, finish: Finish<'_, T>, site: &Site, y: &mut [T], y_at: usize, y_stride: usize) {
+    pub(crate) unsafe fn product(
+        factors: Factors<'_, T>,
+        finish: Finish<'_, T>,
+        site: &Site,
+        y: &mut [T],
+        y_at: usize,
+        y_stride: usize,
+    ) {
         let outputs = factors.outputs;
         macro_rules! strip {
             ($c:literal, $part:literal, $l:expr, $count:expr) => {{
@@ -153,7 +164,14 @@ dispatched! {
                     let width = panel_width::<V>(outputs - o);
                     macro_rules! rows {
                         ($r:literal) => {
-                            tile::<V, $r, $c, $part>(factors, finish, site, (o, $l, $count), y, (y_at, y_stride))
+                            tile::<V, $r, $c, $part>(
+                                factors,
+                                finish,
+                                site,
+                                (o, $l, $count),
+                                y,
+                                (y_at, y_stride),
+                            )
                         };
                     }
                     match width {
@@ -209,15 +227,16 @@ dispatched! {
     }
 }
 
-/// Lanes of a transposed dy with their inputs: a site, repeated `blocks` times, `step` apart in the input and one
-/// after the other in `dyt`.
+/// Lanes of a transposed dy with their inputs: a site, repeated `blocks` times, `step` apart in the input and
+/// one after the other in `dyt`.
 pub(crate) struct Blocks {
     pub site: Site,
     pub blocks: usize,
     pub step: usize,
 }
 
-/// `dw += x dyᵀ` for taps `(a, c)` of all `K` columns c in use, `R` channels from `i` on and `C` vectors of outputs from `o` on.
+/// `dw += x dyᵀ` for taps `(a, c)` of all `K` columns c in use, `R` channels from `i` on and `C` vectors of
+/// outputs from `o` on.
 #[inline(always)]
 unsafe fn outer_tile<V: Vector, const K: usize, const R: usize, const C: usize>(
     (x, strides): (&[V::Real], Strides),
@@ -241,7 +260,8 @@ unsafe fn outer_tile<V: Vector, const K: usize, const R: usize, const C: usize>(
             }
             for k in 0..K {
                 for r in 0..R {
-                    // SAFETY: the largest index is checked by the assertion above, against sizes fixed at trace time.
+                    // SAFETY: the caller's, sizes follow from the shapes; debug builds assert the largest
+                    // index above.
                     let x = V::splat(unsafe {
                         *x.get_unchecked(first + k * strides.tap + r * strides.channel + l)
                     });
@@ -265,12 +285,21 @@ unsafe fn outer_tile<V: Vector, const K: usize, const R: usize, const C: usize>(
 
 dispatched! {
     /// `dw += x dyᵀ`, dw as `[taps][inputs][outputs]`.
-    pub(crate) unsafe fn outer(x: &[T], strides: Strides, dyt: &[T], at: &Blocks, inputs: usize, outputs: usize, dw: &mut [T]) {
+    pub(crate) unsafe fn outer(
+        x: &[T],
+        strides: Strides,
+        dyt: &[T],
+        at: &Blocks,
+        inputs: usize,
+        outputs: usize,
+        dw: &mut [T],
+    ) {
         macro_rules! channels {
             ($k:literal, $c:literal, $a:expr, $o:expr) => {{
                 macro_rules! rows {
                     ($r:literal, $i:expr) => {{
-                        outer_tile::<V, $k, $r, $c>((x, strides), dyt, at, ($a, $i, $o), (inputs, outputs), dw);
+                        let (place, sizes) = (($a, $i, $o), (inputs, outputs));
+                        outer_tile::<V, $k, $r, $c>((x, strides), dyt, at, place, sizes, dw);
                         $i += $r;
                     }};
                 }
@@ -343,7 +372,15 @@ dispatched! {
 
 dispatched! {
     /// Copies `count` runs of `length` numbers, or adds them to what is there.
-    pub(crate) unsafe fn copy_runs(count: usize, length: usize, from: &[T], stride: usize, accumulate: bool, to: &mut [T], to_stride: usize) {
+    pub(crate) unsafe fn copy_runs(
+        count: usize,
+        length: usize,
+        from: &[T],
+        stride: usize,
+        accumulate: bool,
+        to: &mut [T],
+        to_stride: usize,
+    ) {
         for run in 0..count {
             sweep!(V, length, |l, n| {
                 V::get(from, run * stride + l, n).put_or_add(accumulate, to, run * to_stride + l, n);

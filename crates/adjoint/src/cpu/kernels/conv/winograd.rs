@@ -1,16 +1,19 @@
-//! A 3 x 3 convolution of patches with fewer products, by Winograd's minimal filtering F(2 x 2, 3 x 3): the definition is in `conv_patch.rs`.
+//! A 3 x 3 convolution of patches with fewer products, by Winograd's minimal filtering F(2 x 2, 3 x 3): the
+//! definition is in `patch.rs`.
 //!
-//! Along one axis, two outputs of a filter g with three taps take four inputs d and, written out, six products. Four will do:
+//! Along one axis, two outputs of a filter g with three taps take four inputs d and, written out, six
+//! products. Four will do:
 //!
 //! ```text
 //! u = (d0 - d2, d1 + d2, d2 - d1, d3 - d1)        v = (g0, (g0 + g1 + g2) / 2, (g0 - g1 + g2) / 2, g2)
 //! m = u v        y = (m0 + m1 + m2, m1 - m2 + m3)
 //! ```
 //!
-//! Along both axes, a *tile* of 2 x 2 outputs takes 16 products instead of 36, at 16 *spots* (p, q). Summed over channels these are
-//! 16 ordinary matrix products, whose lanes are those of several tiles; what surrounds them are additions, few beside the products where there
-//! are many channels. The reverse rules are the transposed transforms around products of the same kind. The kernel turned around, which
-//! carries dy to dx, has the same v with first and last exchanged.
+//! Along both axes, a *tile* of 2 x 2 outputs takes 16 products instead of 36, at 16 *spots* (p, q). Summed
+//! over channels these are 16 ordinary matrix products, whose lanes are those of several tiles; what
+//! surrounds them are additions, few beside the products where there are many channels. The reverse rules are
+//! the transposed transforms around products of the same kind. The kernel turned around, which carries dy to
+//! dx, has the same v with first and last exchanged.
 
 use super::products::{Finish, SIDE, bias_sums, mask, transpose};
 use super::*;
@@ -22,7 +25,8 @@ const TILE: usize = 2;
 const WIDE: usize = 4;
 const SPOTS: usize = WIDE * WIDE;
 
-/// Lanes worked on together, if there are as many: few enough to keep their transforms in the second-level cache.
+/// Lanes worked on together, if there are as many: few enough to keep their transforms in the second-level
+/// cache.
 const BLOCK: usize = 128;
 
 pub(crate) struct Winograd {
@@ -66,7 +70,8 @@ impl Winograd {
     fn width(&self) -> usize {
         (self.block() * self.lanes).next_multiple_of(16)
     }
-    /// From one spot to the next where there are `channels`: not a multiple of a page, or all spots would meet in the same part of the cache.
+    /// From one spot to the next where there are `channels`: not a multiple of a page, or all spots would
+    /// meet in the same part of the cache.
     fn apart(&self, channels: usize) -> usize {
         channels * self.width() + 16
     }
@@ -288,9 +293,11 @@ unsafe fn output_reverse<V: Vector>([y0, y1]: [V; 2]) -> [V; 4] {
     [y0, y0.add(y1), y0.sub(y1), y1]
 }
 
-/// Reads a square of `$from` x `$from` vectors, applies a transform along both axes, hands over each vector of the square that results.
+/// Reads a square of `$from` x `$from` vectors, applies a transform along both axes, hands over each vector
+/// of the square that results.
 macro_rules! both_axes {
-    ($transform:ident, $from:ident, $to:ident, |$i:ident, $j:ident| $read:expr, |$place:ident, $value:ident| $write:expr) => {{
+    ($transform:ident, $from:ident, $to:ident,
+     |$i:ident, $j:ident| $read:expr, |$place:ident, $value:ident| $write:expr) => {{
         let mut half = [[V::zero(); $from]; $to];
         for $i in 0..$from {
             let mut row = [V::zero(); $from];
@@ -314,7 +321,14 @@ macro_rules! both_axes {
 
 dispatched! {
     /// The inputs around a tile, all channels, to `[spots][channels][width]`.
-    unsafe fn transform_inputs(sources: &[Source<'_, T>; SPOTS], channels: usize, lanes: usize, to: &mut [T], width: usize, apart: usize) {
+    unsafe fn transform_inputs(
+        sources: &[Source<'_, T>; SPOTS],
+        channels: usize,
+        lanes: usize,
+        to: &mut [T],
+        width: usize,
+        apart: usize,
+    ) {
         for k in 0..channels {
             sweep!(V, lanes, |l, n| {
                 both_axes!(input, WIDE, WIDE, |i, j| {
@@ -343,7 +357,8 @@ dispatched! {
     unsafe fn reverse_weights(dv: &[T], dw: &mut [T]) {
         let each = dw.len() / TAPS;
         sweep!(V, each, |l, n| {
-            both_axes!(weight_reverse, WIDE, SIDE, |i, j| V::get(dv, (i * WIDE + j) * each + l, n), |tap, value| {
+            both_axes!(weight_reverse, WIDE, SIDE,
+                |i, j| V::get(dv, (i * WIDE + j) * each + l, n), |tap, value| {
                 value.put_or_add(true, dw, tap * each + l, n)
             });
         });
@@ -352,11 +367,22 @@ dispatched! {
 
 dispatched! {
     /// From the products of a tile to its outputs.
-    unsafe fn transform_products(m: &[T], width: usize, apart: usize, outputs: usize, lanes: usize, finish: Finish<'_, T>, places: &[Option<usize>; TILE * TILE], y: &mut [T]) {
+    unsafe fn transform_products(
+        m: &[T],
+        width: usize,
+        apart: usize,
+        outputs: usize,
+        lanes: usize,
+        finish: Finish<'_, T>,
+        places: &[Option<usize>; TILE * TILE],
+        y: &mut [T],
+    ) {
         for o in 0..outputs {
             let bias = if finish.bias.is_empty() { V::zero() } else { V::splat(finish.bias[o]) };
             sweep!(V, lanes, |l, n| {
-                both_axes!(output, WIDE, TILE, |i, j| V::get(m, (i * WIDE + j) * apart + o * width + l, n), |point, value| {
+                both_axes!(output, WIDE, TILE, |i, j| {
+                    V::get(m, (i * WIDE + j) * apart + o * width + l, n)
+                }, |point, value| {
                     if let Some(at) = places[point] {
                         let value = value.add(bias);
                         let value = if finish.relu { value.max(V::zero()) } else { value };
@@ -373,7 +399,8 @@ dispatched! {
     unsafe fn transform_adjoints(dyt: &[T], d: &mut [T], apart: usize) {
         let point = dyt.len() / (TILE * TILE);
         sweep!(V, point, |l, n| {
-            both_axes!(output_reverse, TILE, WIDE, |i, j| V::get(dyt, (i * TILE + j) * point + l, n), |spot, value| {
+            both_axes!(output_reverse, TILE, WIDE,
+                |i, j| V::get(dyt, (i * TILE + j) * point + l, n), |spot, value| {
                 value.put(d, spot * apart + l, n)
             });
         });

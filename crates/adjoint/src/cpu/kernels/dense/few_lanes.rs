@@ -1,7 +1,9 @@
-//! Products of a dense layer with hardly any lanes: one network that decides for a whole swarm, applied to a few samples.
+//! Products of a dense layer with hardly any lanes: one network that decides for a whole swarm, applied to a
+//! few samples.
 //!
-//! Lanes would leave most of a vector empty. Here the vectors run along the outputs of the weights, or along the inputs, whichever is
-//! contiguous, and every weight is read from memory once for all lanes: large layers on few samples take as long as it takes to read them.
+//! Lanes would leave most of a vector empty. Here the vectors run along the outputs of the weights, or along
+//! the inputs, whichever is contiguous, and every weight is read from memory once for all lanes: large layers
+//! on few samples take as long as it takes to read them.
 
 use super::*;
 

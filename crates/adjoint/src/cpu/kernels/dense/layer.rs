@@ -1,9 +1,9 @@
-//! A dense layer along the rows: `y = wᵀ x + b`, `x: [inputs][cols]`, `w: [inputs][outputs]` shared and `b`, a shared bias
-//! `[outputs][1]` or something to add, `[outputs][cols]`.
+//! A dense layer along the rows: `y = wᵀ x + b`, `x: [inputs][cols]`, `w: [inputs][outputs]` shared and `b`,
+//! a shared bias `[outputs][1]` or something to add, `[outputs][cols]`.
 //!
-//! Three products: forward `wᵀ x`; reverse `dx = w dy`, `dw = x dyᵀ`, `db = sum dy`. In the first two the lanes are the
-//! vector axis and weights are broadcast, which needs no packing: a tile of outputs times up to three vectors
-//! stays in registers while the inputs stream by. The third is a sum over lanes and lives in
+//! Three products: forward `wᵀ x`; reverse `dx = w dy`, `dw = x dyᵀ`, `db = sum dy`. In the first two the
+//! lanes are the vector axis and weights are broadcast, which needs no packing: a tile of outputs times up to
+//! three vectors stays in registers while the inputs stream by. The third is a sum over lanes and lives in
 //! `weight_adjoint.rs`.
 
 use super::*;
@@ -27,8 +27,8 @@ struct Layer {
     added: bool,
 }
 
-/// Inputs that are worked on together: few enough that they and their weights stay in cache while all strips of lanes and tiles of outputs
-/// pass by.
+/// Inputs that are worked on together: few enough that they and their weights stay in cache while all strips
+/// of lanes and tiles of outputs pass by.
 const BLOCK: usize = 128;
 
 impl Layer {
@@ -147,8 +147,8 @@ pub(crate) unsafe fn filled_lanes<V: Vector, const C: usize, const PART: bool>(
     if PART && c + 1 == C { count } else { V::LANES }
 }
 
-/// Vectors of the next strip where `left` lanes are left, and the lanes of the last one. Strips have three vectors, but
-/// 4 = 2 + 2: a strip of one cannot hide the latency of its sums.
+/// Vectors of the next strip where `left` lanes are left, and the lanes of the last one. Strips have three
+/// vectors, but 4 = 2 + 2: a strip of one cannot hide the latency of its sums.
 #[inline(always)]
 pub(crate) unsafe fn strip_width<V: Vector>(left: usize) -> (usize, usize) {
     let vectors = left.div_ceil(V::LANES);
@@ -192,7 +192,8 @@ unsafe fn tile<V: Vector, const R: usize, const C: usize, const PART: bool>(
             column[c] = V::get(x, k * lanes + l + c * V::LANES, filled_lanes::<V, C, PART>(c, count));
         }
         for r in 0..R {
-            // SAFETY: the largest index is checked by the assertion above, against the sizes fixed at trace time.
+            // SAFETY: the caller's, sizes follow from the shapes; debug builds assert the largest index
+            // above.
             let weight =
                 V::splat(unsafe { *w.data.get_unchecked(first + r * w.out_stride + k * w.in_stride) });
             for c in 0..C {
@@ -209,8 +210,18 @@ unsafe fn tile<V: Vector, const R: usize, const C: usize, const PART: bool>(
 }
 
 dispatched! {
-    /// `y (+)= w x + bias` for a strip of lanes at a time, so that the strip of x stays in the first-level cache.
-    pub(crate) unsafe fn product(outputs: usize, inner: usize, w: Weights<'_, T>, x: &[T], target: Target<'_, T>, lanes: usize, y: &mut [T], ahead: &mut Ahead) {
+    /// `y (+)= w x + bias` for a strip of lanes at a time, so that the strip of x stays in the first-level
+    /// cache.
+    pub(crate) unsafe fn product(
+        outputs: usize,
+        inner: usize,
+        w: Weights<'_, T>,
+        x: &[T],
+        target: Target<'_, T>,
+        lanes: usize,
+        y: &mut [T],
+        ahead: &mut Ahead,
+    ) {
         let done = match lanes {
             1 => few_lanes::product::<V, 1>(outputs, inner, w, x, target, y),
             2 => few_lanes::product::<V, 2>(outputs, inner, w, x, target, y),
@@ -223,10 +234,13 @@ dispatched! {
         }
         macro_rules! strip {
             ($c:literal, $part:literal, $l:expr, $count:expr) => {
-                strip!($c, $part, $l, $count, 0, [8 if V::TILE == 8 && V::TUNED, 4 if true, 2 if V::TUNED, 1 if true])
+                strip!(
+                    $c, $part, $l, $count,
+                    [8 if V::TILE == 8 && V::TUNED, 4 if true, 2 if V::TUNED, 1 if true]
+                )
             };
-            ($c:literal, $part:literal, $l:expr, $count:expr, $first:expr, [$($r:literal if $fits:expr),*]) => {{
-                let mut o = $first;
+            ($c:literal, $part:literal, $l:expr, $count:expr, [$($r:literal if $fits:expr),*]) => {{
+                let mut o = 0;
                 $(while $fits && outputs - o >= $r {
                     tile::<V, $r, $c, $part>(inner, w, x, target, lanes, (o, $l, $count), y, ahead);
                     o += $r;
@@ -237,10 +251,10 @@ dispatched! {
         // a head of one or two outputs: longer strips, whose sums do not wait for each other
         while V::TUNED && outputs <= 2 && lanes - l >= 4 * V::LANES {
             if V::TILE == 8 && lanes - l >= 8 * V::LANES {
-                strip!(8, false, l, V::LANES, 0, [2 if true, 1 if true]);
+                strip!(8, false, l, V::LANES, [2 if true, 1 if true]);
                 l += 8 * V::LANES;
             } else {
-                strip!(4, false, l, V::LANES, 0, [2 if true, 1 if true]);
+                strip!(4, false, l, V::LANES, [2 if true, 1 if true]);
                 l += 4 * V::LANES;
             }
         }

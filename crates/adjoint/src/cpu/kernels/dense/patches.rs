@@ -1,9 +1,11 @@
-//! A dense layer on the patches agents see of feature maps, without writing the patches to memory: `y[o] = sum over r, s, k of
-//! w[(r, s, k)][o] f[k](cx + r - p/2, cy + s - p/2)`, (cx, cy) the cell of the agent.
+//! A dense layer on the patches agents see of feature maps, without writing the patches to memory:
+//! `y[o] = sum over r, s, k of w[(r, s, k)][o] f[k](cx + r - p/2, cy + s - p/2)`, (cx, cy) the cell of the
+//! agent.
 //!
-//! The maps are first brought into the order `[sample][x][y][channel]`, with a margin that holds what lies beyond the ends: line r
-//! of a patch is then one contiguous run of `p * channels` numbers, wherever the agent is. Three products follow, each with a tile in
-//! registers: y with the outputs as the vector axis and features broadcast; dw the same way, summed over the agents; df with the run as the vector axis.
+//! The maps are first brought into the order `[sample][x][y][channel]`, with a margin that holds what lies
+//! beyond the ends: line r of a patch is then one contiguous run of `p * channels` numbers, wherever the
+//! agent is. Three products follow, each with a tile in registers: y with the outputs as the vector axis and
+//! features broadcast; dw the same way, summed over the agents; df with the run as the vector axis.
 
 use super::*;
 use crate::cpu::kernels::conv::{copy_runs, filled, transpose};
@@ -42,7 +44,8 @@ struct Layer {
 
 /// Lanes whose patches are looked up together.
 const BLOCK: usize = 128;
-/// Rows of the weight that are worked on together: few enough to stay in the first-level cache while all agents pass by.
+/// Rows of the weight that are worked on together: few enough to stay in the first-level cache while all
+/// agents pass by.
 const STRETCH: usize = 256;
 
 struct Block {
@@ -115,7 +118,8 @@ impl Layer {
         }
     }
 
-    /// The reverse of [`Layer::load`]: adds margins to what they stand for and brings adjoints back into the order of the features.
+    /// The reverse of [`Layer::load`]: adds margins to what they stand for and brings adjoints back into the
+    /// order of the features.
     unsafe fn unload<T: Real>(
         &self,
         isa: Isa,
@@ -228,8 +232,8 @@ impl<T: Real> Kernel<T> for Layer {
     }
 }
 
-/// Sums of `Q` lanes from `q` on and `C` vectors of outputs from `o` on, over the rows `k` of the weights of line `r`; the last
-/// vector with `count` lanes if `PART`.
+/// Sums of `Q` lanes from `q` on and `C` vectors of outputs from `o` on, over the rows `k` of the weights of
+/// line `r`; the last vector with `count` lanes if `PART`.
 #[inline(always)]
 unsafe fn tile<V: Vector, const Q: usize, const C: usize, const PART: bool>(
     layer: &Layer,
@@ -386,7 +390,8 @@ dispatched! {
     }
 }
 
-/// `df += w dy` for `Q` lanes from `q` on and `C` vectors (the last of `count` lanes) of line `r` from `k` on.
+/// `df += w dy` for `Q` lanes from `q` on and `C` vectors (the last of `count` lanes) of line `r` from `k`
+/// on.
 #[inline(always)]
 unsafe fn scatter_tile<V: Vector, const Q: usize, const C: usize>(
     layer: &Layer,
@@ -404,7 +409,8 @@ unsafe fn scatter_tile<V: Vector, const Q: usize, const C: usize>(
             row[c] = V::load(weights, o * stride + k + c * V::LANES);
         }
         for i in 0..Q {
-            // SAFETY: the largest index is checked by the assertion above, against sizes fixed at trace time.
+            // SAFETY: the caller's, sizes follow from the shapes; debug builds assert the largest index
+            // above.
             let dy = V::splat(unsafe { *dy.get_unchecked(o * layer.lanes + block.first + q + i) });
             for c in 0..C {
                 sum[i][c] = dy.fma(row[c], sum[i][c]);
@@ -422,7 +428,14 @@ unsafe fn scatter_tile<V: Vector, const Q: usize, const C: usize>(
 }
 
 dispatched! {
-    unsafe fn reverse_features(layer: &Layer, block: &Block, r: usize, weights: &[T], dy: &[T], maps: &mut [T]) {
+    unsafe fn reverse_features(
+        layer: &Layer,
+        block: &Block,
+        r: usize,
+        weights: &[T],
+        dy: &[T],
+        maps: &mut [T],
+    ) {
         macro_rules! lanes {
             ($c:literal, $k:expr, $count:expr) => {{
                 let mut q = 0;

@@ -1,15 +1,18 @@
 //! The adjoint of a weight matrix, `dw += x dyᵀ`, and of a bias, `db += sum of dy`: sums over lanes.
 //!
-//! With dy transposed first, a stretch of lanes at a time, this has the form of the layer itself: outputs are the vector axis, x is
-//! broadcast, and nothing is summed across a register. For few inputs or outputs the transposed copy costs more than it saves; then
-//! lanes stay the vector axis, and every register of sums is added up at the end.
+//! With dy transposed first, a stretch of lanes at a time, this has the form of the layer itself: outputs are
+//! the vector axis, x is broadcast, and nothing is summed across a register. For few inputs or outputs the
+//! transposed copy costs more than it saves; then lanes stay the vector axis, and every register of sums is
+//! added up at the end.
 
 use super::*;
 
-/// Lanes of dy that are worked on together: few enough to stay in the first-level cache while all inputs pass by.
+/// Lanes of dy that are worked on together: few enough to stay in the first-level cache while all inputs pass
+/// by.
 const STRETCH: usize = 128;
 
-/// Inputs per vector of lanes up to which adding up across registers at the end takes less time than transposing dy first.
+/// Inputs per vector of lanes up to which adding up across registers at the end takes less time than
+/// transposing dy first.
 const FEW: f64 = 1.5;
 
 /// Numbers of scratch memory that [`outer`] wants.
@@ -17,7 +20,8 @@ pub(crate) fn scratch(outputs: usize, lanes: usize) -> usize {
     outputs * STRETCH.min(lanes)
 }
 
-/// `dw += x dyᵀ` for `R` inputs from row `i` on and `C` vectors of outputs from `o` on, given a stretch of dy transposed.
+/// `dw += x dyᵀ` for `R` inputs from row `i` on and `C` vectors of outputs from `o` on, given a stretch of dy
+/// transposed.
 #[inline(always)]
 unsafe fn outer_tile<V: Vector, const R: usize, const C: usize>(
     x: &[V::Real],
@@ -39,7 +43,8 @@ unsafe fn outer_tile<V: Vector, const R: usize, const C: usize>(
             row[c] = V::load(dyt, (l - start) * outputs + o + c * V::LANES);
         }
         for r in 0..R {
-            // SAFETY: the largest index is checked by the assertion above, against the sizes fixed at trace time.
+            // SAFETY: the caller's, sizes follow from the shapes; debug builds assert the largest index
+            // above.
             let x = V::splat(unsafe { *x.get_unchecked((i + r) * lanes + l) });
             for c in 0..C {
                 sum[r][c] = x.fma(row[c], sum[r][c]);
@@ -53,8 +58,8 @@ unsafe fn outer_tile<V: Vector, const R: usize, const C: usize>(
     }
 }
 
-/// `dw += x dyᵀ` for `R` inputs from row `i` on and `C` outputs from `o` on, at most 16 pairs, as sums over the lanes of one register each
-/// that are added up across it at the end. Without x, the sums of dy.
+/// `dw += x dyᵀ` for `R` inputs from row `i` on and `C` outputs from `o` on, at most 16 pairs, as sums over
+/// the lanes of one register each that are added up across it at the end. Without x, the sums of dy.
 #[inline(always)]
 unsafe fn dots<V: Vector, const R: usize, const C: usize>(
     x: Option<&[V::Real]>,
@@ -170,7 +175,8 @@ unsafe fn sums<V: Vector>(outputs: usize, dyt: &[V::Real], stretch: usize, db: &
     }
 }
 
-/// `dw += x dyᵀ` for a stretch of lanes with dy transposed and the outputs that fill vectors; how many those are.
+/// `dw += x dyᵀ` for a stretch of lanes with dy transposed and the outputs that fill vectors; how many those
+/// are.
 #[inline(always)]
 unsafe fn stretch_outer<V: Vector>(
     inputs: usize,
@@ -225,15 +231,34 @@ unsafe fn stretch_outer<V: Vector>(
 }
 
 dispatched! {
-    /// `dw += x dyᵀ` for the first `used` lanes, with dy transposed, `[lanes][outputs]`; outputs fill vectors.
-    pub(crate) unsafe fn outer_transposed(inputs: usize, outputs: usize, x: &[T], dyt: &[T], lanes: usize, used: usize, dw: &mut [T], ahead: &mut Ahead) {
+    /// `dw += x dyᵀ` for the first `used` lanes, with dy transposed, `[lanes][outputs]`; outputs fill
+    /// vectors.
+    pub(crate) unsafe fn outer_transposed(
+        inputs: usize,
+        outputs: usize,
+        x: &[T],
+        dyt: &[T],
+        lanes: usize,
+        used: usize,
+        dw: &mut [T],
+        ahead: &mut Ahead,
+    ) {
         stretch_outer::<V>(inputs, outputs, x, dyt, lanes, 0..used, dw, ahead);
     }
 }
 
 dispatched! {
     /// `dw += x dyᵀ` and `db += sum of dy`, where they are wanted.
-    pub(crate) unsafe fn outer(inputs: usize, outputs: usize, x: &[T], dy: &[T], lanes: usize, dw: &mut [T], db: &mut [T], room: &mut Room<T>) {
+    pub(crate) unsafe fn outer(
+        inputs: usize,
+        outputs: usize,
+        x: &[T],
+        dy: &[T],
+        lanes: usize,
+        dw: &mut [T],
+        db: &mut [T],
+        room: &mut Room<T>,
+    ) {
         let Room { memory: dyt, ahead } = room;
         let few = inputs as f64 <= FEW * (lanes / V::LANES) as f64;
         let inputs = if dw.is_empty() { 0 } else { inputs };

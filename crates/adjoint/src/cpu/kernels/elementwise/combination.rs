@@ -1,5 +1,5 @@
-//! `y = sum over i of t_i x_i` with constant tables `t_i` of a number per row, or one number for all rows: the stages of an integrator whose linear
-//! part is diagonal, one pass over memory each.
+//! `y = sum over i of t_i x_i` with constant tables `t_i` of a number per row, or one number for all rows:
+//! the stages of an integrator whose linear part is diagonal, one pass over memory each.
 //!
 //! Tables are laid out like the values, one number per lane, so that few samples still fill a vector.
 

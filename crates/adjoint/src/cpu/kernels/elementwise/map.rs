@@ -34,7 +34,8 @@ dispatched! {
             };
         }
         macro_rules! values {
-            ($($variant:ident $name:literal $flops:literal $reads:ident |$x:ident| $value:expr, |$seen:ident, $d:ident| $slope:expr;)*) => {
+            ($($variant:ident $name:literal $flops:literal $reads:ident
+               |$x:ident| $value:expr, |$seen:ident, $d:ident| $slope:expr;)*) => {
                 match kind {
                     Map::Affine { a, b } => {
                         let (a, b) = (V::of(a), V::of(b));
@@ -64,7 +65,8 @@ dispatched! {
             };
         }
         macro_rules! slopes {
-            ($($variant:ident $name:literal $flops:literal $reads:ident |$x:ident| $value:expr, |$seen:ident, $d:ident| $slope:expr;)*) => {
+            ($($variant:ident $name:literal $flops:literal $reads:ident
+               |$x:ident| $value:expr, |$seen:ident, $d:ident| $slope:expr;)*) => {
                 match kind {
                     Map::Affine { .. } => unreachable!("does not look at its input"),
                     Map::Clamp { low, high } => {

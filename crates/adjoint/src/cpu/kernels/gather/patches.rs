@@ -1,9 +1,11 @@
-//! What agents on a plane see: for each agent a square of `patch x patch` lattice points of some fields around its cell.
+//! What agents on a plane see: for each agent a square of `patch x patch` lattice points of some fields
+//! around its cell.
 //!
-//! The cell is `c = floor(xi * density)` on each axis, clamped to the lattice or wrapped; the patch holds the points
-//! `c - patch/2 .. c + patch - patch/2 - 1`, the end points repeated beyond the ends or wrapped. [`Sampling::Cell`] reads these
-//! points as they are: no gradient flows to the position. [`Sampling::Linear`] reads one point more on each axis, mixes
-//! neighbours w with the offset `a = xi * density - c`, and is differentiable in the position:
+//! The cell is `c = floor(xi * density)` on each axis, clamped to the lattice or wrapped; the patch holds the
+//! points `c - patch/2 .. c + patch - patch/2 - 1`, the end points repeated beyond the ends or wrapped.
+//! [`Sampling::Cell`] reads these points as they are: no gradient flows to the position. [`Sampling::Linear`]
+//! reads one point more on each axis, mixes neighbours w with the offset `a = xi * density - c`, and is
+//! differentiable in the position:
 //!
 //! ```text
 //! y[i][j] = (1 - ay) ((1 - ax) w[i][j] + ax w[i+1][j]) + ay ((1 - ax) w[i][j+1] + ax w[i+1][j+1])
@@ -166,7 +168,8 @@ dispatched! {
             for i in 0..patch {
                 let x = view.along(&looks, 0, i);
                 for (channel, to) in to.chunks_exact_mut(view.plane).enumerate() {
-                    let rows = Rows { numbers: &dy[view.row((i, 0, channel), start)..], stride: view.channels * view.lanes };
+                    let numbers = &dy[view.row((i, 0, channel), start)..];
+                    let rows = Rows { numbers, stride: view.channels * view.lanes };
                     view.scatter(&looks, &x, patch, rows, to);
                 }
             }
@@ -181,8 +184,8 @@ struct Rows<'a, T> {
 }
 
 impl View {
-    /// Adds one row of every patch to a field. Agent after agent, so that what lies together is written together, and because agents
-    /// may look at the same point.
+    /// Adds one row of every patch to a field. Agent after agent, so that what lies together is written
+    /// together, and because agents may look at the same point.
     #[inline(always)]
     fn scatter<T: Real>(
         &self,
@@ -202,7 +205,8 @@ impl View {
                 let y = if inside { first + j as i32 } else { self.point(1, first + j as i32) };
                 let at = y as usize * samples + sample;
                 debug_assert!(at < to.len());
-                // SAFETY: y is a column of the lattice and a sample less than their number; `numbers` was cut to what is read.
+                // SAFETY: y is a column of the lattice and a sample less than their number; `numbers` was cut
+                // to what is read.
                 unsafe { *to.get_unchecked_mut(at) += *numbers.get_unchecked(j * rows.stride + l) };
             }
         }
@@ -238,14 +242,24 @@ dispatched! {
 }
 
 dispatched! {
-    /// Point (i, j) takes part in the four numbers (i, j), (i - 1, j), (i, j - 1), (i - 1, j - 1) of a patch, as far as these exist.
-    unsafe fn reverse_linear(view: &View, xi: &[T], fields: &[T], dy: &[T], dxi: &mut [T], dfields: &mut [T], row: &mut [T]) {
+    /// Point (i, j) takes part in the four numbers (i, j), (i - 1, j), (i, j - 1), (i - 1, j - 1) of a patch,
+    /// as far as these exist.
+    unsafe fn reverse_linear(
+        view: &View,
+        xi: &[T],
+        fields: &[T],
+        dy: &[T],
+        dxi: &mut [T],
+        dfields: &mut [T],
+        row: &mut [T],
+    ) {
         let patch = view.lattice.patch;
         for start in (0..view.lanes).step_by(V::LANES) {
             let looks = view.looks::<V>(xi, start);
             let (ax, ay) = (V::load(&looks.offsets[0], 0), V::load(&looks.offsets[1], 0));
             let mut slopes = [V::zero(); 2];
-            for (i, channel) in (0..=patch).flat_map(|i| (0..view.channels).map(move |channel| (i, channel))) {
+            let channels = |i| (0..view.channels).map(move |channel| (i, channel));
+            for (i, channel) in (0..=patch).flat_map(channels) {
                 let x = view.along(&looks, 0, i);
                 let plane = channel * view.plane..(channel + 1) * view.plane;
                 for j in 0..=patch {

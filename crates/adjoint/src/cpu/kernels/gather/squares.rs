@@ -1,5 +1,5 @@
-//! The sum of squares of the patches agents see of feature maps: `y = sum over r, s, k of f[k](cx + r - p/2, cy + s - p/2)²`, whose root is
-//! the norm of the patch.
+//! The sum of squares of the patches agents see of feature maps:
+//! `y = sum over r, s, k of f[k](cx + r - p/2, cy + s - p/2)²`, whose root is the norm of the patch.
 //!
 //! Squares are summed over the channels once per point; patches then add points.
 

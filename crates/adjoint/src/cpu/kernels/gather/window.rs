@@ -1,9 +1,9 @@
 //! What agents see: for each agent the `width` lattice points of some fields around its cell.
 //!
-//! The cell is `c = floor(xi * density)`, clamped to the lattice or wrapped; the window holds the points `c - width/2 ..
-//! c + width/2 - 1`, the end points repeated beyond the ends or wrapped. [`Sampling::Cell`] reads these points as they are: no gradient flows
-//! to the position. [`Sampling::Linear`] reads one point `w` more, mixes neighbours with the offset `a = xi * density - c`, and is
-//! differentiable in the position:
+//! The cell is `c = floor(xi * density)`, clamped to the lattice or wrapped; the window holds the points
+//! `c - width/2 .. c + width/2 - 1`, the end points repeated beyond the ends or wrapped. [`Sampling::Cell`]
+//! reads these points as they are: no gradient flows to the position. [`Sampling::Linear`] reads one point
+//! `w` more, mixes neighbours with the offset `a = xi * density - c`, and is differentiable in the position:
 //!
 //! ```text
 //! y[k] = w[k] + a (w[k+1] - w[k])
@@ -58,8 +58,8 @@ impl View {
         looks
     }
 
-    /// Calls `each(k, field indices)` for the first `count` points of all windows of a block, the end points repeated or the lattice
-    /// wrapped. Lanes that are not there look at a point of the lattice too.
+    /// Calls `each(k, field indices)` for the first `count` points of all windows of a block, the end points
+    /// repeated or the lattice wrapped. Lanes that are not there look at a point of the lattice too.
     #[inline(always)]
     fn points(&self, looks: &Looks, count: usize, mut each: impl FnMut(usize, &[u32; BLOCK])) {
         let (n, samples) = (self.lattice.n as i32, self.samples as u32);

@@ -1,16 +1,20 @@
-//! A weighted sum of Gaussian bumps: `y[r] = sum_i w_i height exp(-(x_r - xi_i)² / (2 sigma²))`, `xi, w: [1][cols]`, `y: [rows][1]`.
+//! A weighted sum of Gaussian bumps: `y[r] = sum_i w_i height exp(-(x_r - xi_i)² / (2 sigma²))`,
+//! `xi, w: [1][cols]`, `y: [rows][1]`.
 //!
-//! What [`Gaussian`] and [`Contract`] give one after the other, without the matrix of all bumps in between. Reverse, with
-//! `b` the bump: `dw_i = sum_r dy_r b_ri` and `dxi_i = w_i sum_r dy_r b_ri (x_r - xi_i) / sigma²`.
+//! What [`Gaussian`] and [`Contract`] give one after the other, without the matrix of all bumps in between.
+//! Reverse, with `b` the bump: `dw_i = sum_r dy_r b_ri` and
+//! `dxi_i = w_i sum_r dy_r b_ri (x_r - xi_i) / sigma²`.
 //!
-//! On equally spaced points an exponential is not needed at every point. From a point at distance d on, j spacings h further,
+//! On equally spaced points an exponential is not needed at every point. From a point at distance d on, j
+//! spacings h further,
 //!
 //! ```text
 //! exp(-(d + j h)² / (2 sigma²)) = exp(-d² / (2 sigma²)) exp(-d h / sigma²)^j exp(-j² h² / (2 sigma²))
 //! ```
 //!
-//! the first two factors are computed once per *block* of points, the power grows by one multiplication per point, and the
-//! third is a table. Blocks are short against sigma, so that no factor is large and few roundings add up.
+//! the first two factors are computed once per *block* of points, the power grows by one multiplication per
+//! point, and the third is a table. Blocks are short against sigma, so that no factor is large and few
+//! roundings add up.
 //!
 //! Lanes are samples. A single sample (a decision) would leave most of a vector empty: its lanes are points.
 
@@ -23,7 +27,8 @@ impl Lower for GaussianSum {
     }
 }
 
-/// Adjoints are multiplied by this for the time of a sum: what is small times a small bump would be a denormal number, which is slow.
+/// Adjoints are multiplied by this for the time of a sum: what is small times a small bump would be a
+/// denormal number, which is slow.
 const LIFT: f64 = (1u64 << 60) as f64;
 
 struct Bumps<T> {
@@ -76,11 +81,13 @@ impl<T: Real> Kernel<T> for Bumps<T> {
     }
 }
 
-/// The bump at distance `d` without its height, and its ratio from one point of a block to the next before the table.
+/// The bump at distance `d` without its height, and its ratio from one point of a block to the next before
+/// the table.
 #[inline(always)]
 unsafe fn start<V: Vector>(k: &Bumps<V::Real>, d: V) -> (V, V) {
-    // a bump too small to matter is 0 for the whole block: its powers would run into denormal numbers, which are slow. Where it
-    // rises along the block it has to be there from e^-50 on, where it falls it need not go on below e^-32
+    // a bump too small to matter is 0 for the whole block: its powers would run into denormal numbers, which
+    // are slow. Where it rises along the block it has to be there from e^-50 on, where it falls it need not
+    // go on below e^-32
     let floor = <V::Real as sealed::Lanes>::EXP_FLOOR;
     let [rising, falling] = [14.0, 32.0].map(|above| V::of((floor + above) * LOG2_E));
     let lowest = V::select_lt(V::zero(), d, falling, rising);

@@ -16,8 +16,8 @@ struct Repeat {
 }
 
 impl Repeat {
-    /// Calls `each(source, target)` with the first index of every run of `run` consecutive target elements; the source is
-    /// a run too (step 1) or one element (step 0).
+    /// Calls `each(source, target)` with the first index of every run of `run` consecutive target elements;
+    /// the source is a run too (step 1) or one element (step 0).
     fn runs(&self, mut each: impl FnMut(usize, usize)) {
         let source_row = self.from.lanes(self.samples);
         let per_col = if self.from.shared { 1 } else { self.samples };

@@ -33,10 +33,18 @@ const BLOCK: usize = 16;
 
 dispatched! {
     /// `y[c][r][group] (+)= x[r][c][group]`.
-    pub(crate) unsafe fn transpose(rows: usize, cols: usize, group: usize, x: &[T], accumulate: bool, y: &mut [T]) {
+    pub(crate) unsafe fn transpose(
+        rows: usize,
+        cols: usize,
+        group: usize,
+        x: &[T],
+        accumulate: bool,
+        y: &mut [T],
+    ) {
         for r in (0..rows).step_by(BLOCK) {
             for c in (0..cols).step_by(BLOCK) {
-                let block = Block { rows: r..rows.min(r + BLOCK), cols: c..cols.min(c + BLOCK), stride: (cols, rows) };
+                let (rows_here, cols_here) = (r..rows.min(r + BLOCK), c..cols.min(c + BLOCK));
+                let block = Block { rows: rows_here, cols: cols_here, stride: (cols, rows) };
                 match group {
                     1 => singles::<V>(&block, x, accumulate, y),
                     2 if V::TUNED => groups::<V, 2>(&block, x, accumulate, y),

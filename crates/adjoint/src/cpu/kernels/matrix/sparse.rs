@@ -39,8 +39,9 @@ struct Compressed<T> {
     values: Vec<T>,
 }
 
-/// Rows with the same entries, each row's one column further on than those of the row before: a stencil. As rows follow each other in memory,
-/// the lanes of all of them are one run, which fills vectors where a chunk has few samples.
+/// Rows with the same entries, each row's one column further on than those of the row before: a stencil. As
+/// rows follow each other in memory, the lanes of all of them are one run, which fills vectors where a chunk
+/// has few samples.
 struct Band {
     rows: Range<usize>,
     /// Those of the first row.

@@ -1,7 +1,7 @@
 //! Solution of a constant tridiagonal system `A y = x` along the rows. The adjoint is a solve with `Aᵀ`.
 //!
-//! The factors are computed once, in double precision. A sweep then costs one fused product per row and lane, and lanes
-//! (samples, grid lines) are independent, so the recurrence along the rows does not hinder SIMD.
+//! The factors are computed once, in double precision. A sweep then costs one fused product per row and lane,
+//! and lanes (samples, grid lines) are independent, so the recurrence along the rows does not hinder SIMD.
 
 use super::*;
 
@@ -53,10 +53,12 @@ impl<T: Real> Kernel<T> for Solver<T> {
     }
 }
 
-/// Rows after which a recurrence looks whether there is anything left of it. Looking at every row would double the time of the chain.
+/// Rows after which a recurrence looks whether there is anything left of it. Looking at every row would
+/// double the time of the chain.
 const ROWS: usize = 8;
 
-/// 0 if a number is negligible: a solution fades exponentially away from what causes it, soon into denormal numbers, which are slow.
+/// 0 if a number is negligible: a solution fades exponentially away from what causes it, soon into denormal
+/// numbers, which are slow.
 #[inline(always)]
 unsafe fn faded<V: Vector>(x: V) -> V {
     V::select_lt(x.abs(), V::of(<V::Real as sealed::Lanes>::NEGLIGIBLE), V::zero(), x)

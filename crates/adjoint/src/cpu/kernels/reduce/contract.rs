@@ -1,4 +1,5 @@
-//! Weighted sum over the columns: `y[r] = sum_i k[r][i] w[i]`, `k: [rows][cols]`, `w: [1][cols]`, `y: [rows][1]`.
+//! Weighted sum over the columns: `y[r] = sum_i k[r][i] w[i]`, `k: [rows][cols]`, `w: [1][cols]`,
+//! `y: [rows][1]`.
 //!
 //! With k the agents' kernels and w their intensities this is the forcing field.
 
@@ -33,7 +34,8 @@ impl<T: Real> Kernel<T> for Columns {
 
 dispatched! {
     unsafe fn forward(c: &Columns, k: &[T], w: &[T], y: &mut [T]) {
-        // four sums at once, because one addition would have to wait for the one before; indices that are constants keep them in registers
+        // four sums at once, because one addition would have to wait for the one before; indices that are
+        // constants keep them in registers
         const SUMS: usize = 4;
         for row in 0..c.rows {
             sweep!(V, c.samples, |s, n| {
@@ -43,7 +45,8 @@ dispatched! {
                     ($count:expr) => {
                         for j in 0..$count {
                             let lane = (col + j) * c.samples + s;
-                            sum[j] = V::get(k, row * c.cols * c.samples + lane, n).fma(V::get(w, lane, n), sum[j]);
+                            let k = V::get(k, row * c.cols * c.samples + lane, n);
+                            sum[j] = k.fma(V::get(w, lane, n), sum[j]);
                         }
                     };
                 }

@@ -1,6 +1,7 @@
 //! The Euclidean norm of every column, `y = |x|`, and columns cut to a length, `y = x min(1, limit / |x|)`.
 //!
-//! Reverse: `dx = x dy / |x|`, and 0 where the norm is 0; where the limit acts, `dx = limit/|x| (dy - x (x . dy) / |x|²)`.
+//! Reverse: `dx = x dy / |x|`, and 0 where the norm is 0; where the limit acts,
+//! `dx = limit/|x| (dy - x (x . dy) / |x|²)`.
 
 use super::*;
 
@@ -39,7 +40,8 @@ dispatched! {
             sweep!(V, lanes, |i, n| {
                 let (mut even, mut odd) = (V::zero(), V::get(y, i, n));
                 for row in 0..ROWS / 2 {
-                    let (a, b) = (V::get(block, 2 * row * lanes + i, n), V::get(block, (2 * row + 1) * lanes + i, n));
+                    let a = V::get(block, 2 * row * lanes + i, n);
+                    let b = V::get(block, (2 * row + 1) * lanes + i, n);
                     even = a.fma(a, even);
                     odd = b.fma(b, odd);
                 }

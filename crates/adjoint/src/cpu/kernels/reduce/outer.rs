@@ -3,8 +3,9 @@
 //! With a and b the factors of m separable bumps along x and y, this is their sum on the plane. Reverse:
 //! `da[i][k] = sum_j dy[i][j] b[j][k]`, `db[j][k] = sum_i dy[i][j] a[i][k]`.
 //!
-//! All three are one product, `out[row][lane] (+)= sum_k c[row][k] b[k][lane]`: lanes are (column, sample) in memory order, and
-//! a coefficient is one number per sample, repeated along the lanes. Few samples therefore fill vectors as well as many.
+//! All three are one product, `out[row][lane] (+)= sum_k c[row][k] b[k][lane]`: lanes are (column, sample) in
+//! memory order, and a coefficient is one number per sample, repeated along the lanes. Few samples therefore
+//! fill vectors as well as many.
 
 use super::*;
 use crate::cpu::kernels::layout::transpose;

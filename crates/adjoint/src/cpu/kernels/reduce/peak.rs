@@ -1,6 +1,8 @@
-//! Every column divided by its largest value, `y = x / m` with `m = max over rows of x`: a kernel of height one.
+//! Every column divided by its largest value, `y = x / m` with `m = max over rows of x`: a kernel of height
+//! one.
 //!
-//! The maximum is differentiated: `dx[r] = dy[r] / m`, and the first row that attains m gets `- (dy . y) / m` besides.
+//! The maximum is differentiated: `dx[r] = dy[r] / m`, and the first row that attains m gets `- (dy . y) / m`
+//! besides.
 
 use super::*;
 

@@ -1,7 +1,8 @@
-//! `y = tanh(x / (|x| + 1))`, the norm taken over the rows of one column: inputs of any size enter the unit ball smoothly.
+//! `y = tanh(x / (|x| + 1))`, the norm taken over the rows of one column: inputs of any size enter the unit
+//! ball smoothly.
 //!
-//! Reverse, with `s = (1 - y²) dy`: `dx = s / (|x| + 1) - x (x . s) / (|x| (|x| + 1)²)`. Norm and tanh are one primitive
-//! because together they pass over memory once less, and need one value less in reverse.
+//! Reverse, with `s = (1 - y²) dy`: `dx = s / (|x| + 1) - x (x . s) / (|x| (|x| + 1)²)`. Norm and tanh are
+//! one primitive because together they pass over memory once less, and need one value less in reverse.
 
 use super::*;
 
@@ -29,8 +30,8 @@ impl<T: Real> Kernel<T> for Columns {
     }
 }
 
-/// `C` vectors of lanes from `l` on (the only one of `count` lanes if C is 1). Sums over the rows are chains of dependent additions:
-/// several columns of them at once hide their latency.
+/// `C` vectors of lanes from `l` on (the only one of `count` lanes if C is 1). Sums over the rows are chains
+/// of dependent additions: several columns of them at once hide their latency.
 #[inline(always)]
 unsafe fn forward_strip<V: Vector, const C: usize>(
     rows: usize,
@@ -60,8 +61,9 @@ unsafe fn forward_strip<V: Vector, const C: usize>(
     }
 }
 
-/// From dy to dx, in place. The derivative of tanh is computed in both passes, because numbers kept from one to the other would push x, y and dy
-/// out of the first-level cache; the second pass begins with the rows that the first has read last.
+/// From dy to dx, in place. The derivative of tanh is computed in both passes, because numbers kept from one
+/// to the other would push x, y and dy out of the first-level cache; the second pass begins with the rows
+/// that the first has read last.
 #[inline(always)]
 unsafe fn reverse_strip<V: Vector, const C: usize>(
     rows: usize,
@@ -96,7 +98,8 @@ unsafe fn reverse_strip<V: Vector, const C: usize>(
     }
 }
 
-/// Runs the block for all lanes in strips of the given widths and at last of one vector; `at` is its first lane and the lanes of a vector.
+/// Runs the block for all lanes in strips of the given widths and at last of one vector; `at` is its first
+/// lane and the lanes of a vector.
 macro_rules! strips {
     ($V:ident, $lanes:expr, [$($width:literal),*], |$at:ident, $C:ident| $body:expr) => {{
         let mut l = 0;

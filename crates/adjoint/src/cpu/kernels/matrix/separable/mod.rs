@@ -1,14 +1,15 @@
 //! A constant matrix along each axis of a field in two dimensions: `y = (X ⊗ Y) x`, that is
 //! `y[i][j] = sum over a, b of X[i][a] Y[j][b] x[a][b]`, or its transpose.
 //!
-//! Values are `[inputs of X * inputs of Y][cols]`, the second axis running fastest. Fourier transforms of a few dozen
-//! points per axis are such products, and as products of small matrices they run near the peak of the machine, which
-//! a fast Fourier transform of few samples does not; truncated modes, finer grids and derivatives are other matrices.
+//! Values are `[inputs of X * inputs of Y][cols]`, the second axis running fastest. Fourier transforms of a
+//! few dozen points per axis are such products, and as products of small matrices they run near the peak of
+//! the machine, which a fast Fourier transform of few samples does not; truncated modes, finer grids and
+//! derivatives are other matrices.
 //!
 //! # Folding
-//! Sines and cosines are even or odd about 0 and about a quarter of their period. On the m points `(j + 1/2) / m` of a period
-//! it is enough to know them in its first quarter: with `h = m / 4`, points in *folded* order `[4][h]`, one block per
-//! quarter, the second and the fourth backwards,
+//! Sines and cosines are even or odd about 0 and about a quarter of their period. On the m points
+//! `(j + 1/2) / m` of a period it is enough to know them in its first quarter: with `h = m / 4`, points in
+//! *folded* order `[4][h]`, one block per quarter, the second and the fourth backwards,
 //!
 //! ```text
 //! s in [0, 1/4)   1/2 - s   1/2 + s   1 - s
@@ -18,14 +19,14 @@
 //!       +            +         -        -       sines of odd wave number
 //! ```
 //!
-//! so that a product with an `m x k` matrix is four products with `h x k/4` matrices, a quarter of the work, between sums and
-//! differences of blocks.
+//! so that a product with an `m x k` matrix is four products with `h x k/4` matrices, a quarter of the work,
+//! between sums and differences of blocks.
 //!
 //! # Passes
-//! Along the first axis everything right of it is a run of lanes. Along the second axis lanes would be the samples
-//! alone, which do not fill a vector; there the outputs and the samples together are the vector axis, matrices are laid
-//! out once per sample, and the numbers of all samples at an input are repeated along the vector.
-//! Both are one kernel (`product.rs`).
+//! Along the first axis everything right of it is a run of lanes. Along the second axis lanes would be the
+//! samples alone, which do not fill a vector; there the outputs and the samples together are the vector axis,
+//! matrices are laid out once per sample, and the numbers of all samples at an input are repeated along the
+//! vector. Both are one kernel (`product.rs`).
 
 mod product;
 
@@ -52,8 +53,8 @@ struct Packed<T> {
 struct PackedPart<T> {
     first: usize,
     count: usize,
-    /// `[input][output]`, and `[output][input]` for the transpose; with every number `repeated` times and rows padded to
-    /// whole vectors, if it is to be the vector operand.
+    /// `[input][output]`, and `[output][input]` for the transpose; with every number `repeated` times and
+    /// rows padded to whole vectors, if it is to be the vector operand.
     forward: Vec<T>,
     reverse: Vec<T>,
     strides: [usize; 2],
@@ -278,8 +279,12 @@ dispatched! {
         for o in 0..outer {
             let (x, y) = (&x[4 * o * block..][..4 * block], &mut y[4 * o * block..][..4 * block]);
             sweep!(V, block, |i, n| {
-                let blocks = [V::get(x, i, n), V::get(x, block + i, n), V::get(x, 2 * block + i, n), V::get(x, 3 * block + i, n)];
-                let [a, b, c, d] = hadamard(blocks);
+                let [a, b, c, d] = hadamard([
+                    V::get(x, i, n),
+                    V::get(x, block + i, n),
+                    V::get(x, 2 * block + i, n),
+                    V::get(x, 3 * block + i, n),
+                ]);
                 a.put(y, i, n);
                 b.put(y, block + i, n);
                 c.put(y, 2 * block + i, n);

@@ -1,5 +1,5 @@
-//! Products of small matrices, `y[r][c] = sum over k of a[r][k] b[k][c]`: `c` is the vector axis, every number of `a` is
-//! repeated along the vector. A tile of the result stays in registers while k runs.
+//! Products of small matrices, `y[r][c] = sum over k of a[r][k] b[k][c]`: `c` is the vector axis, every
+//! number of `a` is repeated along the vector. A tile of the result stays in registers while k runs.
 
 use super::*;
 
@@ -71,7 +71,8 @@ unsafe fn store<V: Vector, const R: usize, const C: usize>(sum: [[V; C]; R], at:
     }
 }
 
-/// The four symmetric parts put together, or taken apart: `H` is its own transpose, and its inverse up to a factor 4.
+/// The four symmetric parts put together, or taken apart: `H` is its own transpose, and its inverse up to a
+/// factor 4.
 #[inline(always)]
 pub(crate) unsafe fn hadamard<V: Vector>([a, b, c, d]: [V; 4]) -> [V; 4] {
     let (even, odd, even_sine, odd_sine) = (a.add(d), b.add(c), a.sub(d), b.sub(c));
@@ -101,8 +102,8 @@ unsafe fn folded_tile<V: Vector, const S: usize, const R: usize, const C: usize>
     }
 }
 
-/// The size of the next tile if `left` rows are cut into tiles of at most `most` rows, as equal as can be: a thin tile at the
-/// end could not hide the latency of its sums.
+/// The size of the next tile if `left` rows are cut into tiles of at most `most` rows, as equal as can be: a
+/// thin tile at the end could not hide the latency of its sums.
 #[inline(always)]
 fn next_tile(left: usize, most: usize) -> usize {
     left.div_ceil(left.div_ceil(most))
@@ -110,7 +111,8 @@ fn next_tile(left: usize, most: usize) -> usize {
 
 /// All rows of a strip of columns, in tiles of the listed heights (from the largest to 1).
 macro_rules! strip {
-    ($tile:ident, $S:literal, $C:literal, [$most:literal $(, $R:literal)*], $x:expr, $rows:expr, $at:expr, $y:expr) => {{
+    ($tile:ident, $S:literal, $C:literal, [$most:literal $(, $R:literal)*],
+     $x:expr, $rows:expr, $at:expr, $y:expr) => {{
         let mut at = $at;
         while at.r < $rows {
             let height = next_tile($rows - at.r, $most);
@@ -129,7 +131,8 @@ macro_rules! strip {
 
 /// All strips of columns, two vectors wide, then what is left.
 macro_rules! strips {
-    ($tile:ident, $S:literal, $x:expr, $rows:expr, $width:expr, $padded:expr, $at:expr, $y:expr, $two:tt, $one:tt) => {{
+    ($tile:ident, $S:literal, $two:tt, $one:tt,
+     $x:expr, $rows:expr, $width:expr, $padded:expr, $at:expr, $y:expr) => {{
         let mut at = $at;
         while at.c < $width {
             let left = $width - at.c;
@@ -156,20 +159,37 @@ unsafe fn tile<V: Vector, const S: usize, const R: usize, const C: usize>(
 }
 
 dispatched! {
-    /// `rows` rows of `width` numbers each, `row` apart; every number of `a` stands for `samples` lanes. The vector
-    /// operand is `padded` to whole vectors or is not. If `folded`, four products are put together in blocks.
-    pub(crate) unsafe fn multiply(samples: usize, folded: bool, x: &[Operand<'_, T>; 4], rows: usize, row: usize, width: usize, padded: bool, block: usize, accumulate: bool, y: &mut [T]) {
+    /// `rows` rows of `width` numbers each, `row` apart; every number of `a` stands for `samples` lanes. The
+    /// vector operand is `padded` to whole vectors or is not. If `folded`, four products are put together in
+    /// blocks.
+    pub(crate) unsafe fn multiply(
+        samples: usize,
+        folded: bool,
+        x: &[Operand<'_, T>; 4],
+        rows: usize,
+        row: usize,
+        width: usize,
+        padded: bool,
+        block: usize,
+        accumulate: bool,
+        y: &mut [T],
+    ) {
         let at = Place { r: 0, c: 0, load: V::LANES, store: V::LANES, row, block, accumulate };
+        macro_rules! strips_of {
+            ($tile:ident, $S:literal, $two:tt, $one:tt) => {
+                strips!($tile, $S, $two, $one, x, rows, width, padded, at, y)
+            };
+        }
         macro_rules! with_samples {
             ($S:literal) => {
                 // accumulators fill the registers: 32 of them or 16
                 match (folded, V::TILE == 8) {
-                    (true, true) if !V::TUNED => strips!(folded_tile, $S, x, rows, width, padded, at, y, [2, 1], [4, 1]),
-                    (false, true) if !V::TUNED => strips!(tile, $S, x, rows, width, padded, at, y, [8, 4, 1], [8, 1]),
-                    (true, true) => strips!(folded_tile, $S, x, rows, width, padded, at, y, [3, 2, 1], [6, 5, 3, 1]),
-                    (true, false) => strips!(folded_tile, $S, x, rows, width, padded, at, y, [1], [2, 1]),
-                    (false, true) => strips!(tile, $S, x, rows, width, padded, at, y, [8, 7, 6, 5, 3, 1], [8, 7, 4, 1]),
-                    (false, false) => strips!(tile, $S, x, rows, width, padded, at, y, [4, 1], [4, 1]),
+                    (true, true) if !V::TUNED => strips_of!(folded_tile, $S, [2, 1], [4, 1]),
+                    (false, true) if !V::TUNED => strips_of!(tile, $S, [8, 4, 1], [8, 1]),
+                    (true, true) => strips_of!(folded_tile, $S, [3, 2, 1], [6, 5, 3, 1]),
+                    (true, false) => strips_of!(folded_tile, $S, [1], [2, 1]),
+                    (false, true) => strips_of!(tile, $S, [8, 7, 6, 5, 3, 1], [8, 7, 4, 1]),
+                    (false, false) => strips_of!(tile, $S, [4, 1], [4, 1]),
                 }
             };
         }
