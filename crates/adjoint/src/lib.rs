@@ -126,8 +126,8 @@
 //!
 //! Every primitive is compared with central differences in double precision, on every instruction set of the
 //! machine, for chunks that do and do not fill a vector, inside the step and hoisted, with clean and with
-//! dirty memory (`tests/primitives.rs`). To add one: what it is in `primitive/`, its kernel in `cpu/kernels/`, a
-//! method on [`Var`], a line in that test.
+//! dirty memory (`tests/primitives.rs`). To add one: what it is in `primitive/`, its kernel in
+//! `cpu/kernels/`, a method on [`Var`], a line in that test.
 
 mod cpu;
 mod listing;

@@ -28,9 +28,9 @@ pub(crate) struct Op {
     pub output: usize,
     /// Whether the next states or the terms depend on it; if not, only a record does.
     pub essential: bool,
-    /// Whether a reverse sweep needs its value, itself or on the way to another one.
+    /// Whether a reverse sweep computes it again: a rule reads it, or it leads to a value that one reads.
     pub recompute: bool,
-    /// Whether that is still so when what is expensive was stored.
+    /// The same where expensive values were stored.
     pub recompute_beside_stored: bool,
     /// Present if its reverse runs.
     pub reverse: Option<ReverseOp>,
@@ -52,11 +52,12 @@ pub(crate) struct ReverseOp {
 pub(crate) enum Target {
     /// Nobody wants it.
     None,
-    /// It is the first contribution to this slot, or one for a slot that holds others.
+    /// It overwrites this slot: it is the first contribution.
     Write(usize),
+    /// It is added to what this slot holds.
     Add(usize),
-    /// The first contribution, left by the rule in the memory of the output's adjoint: the two slots exchange
-    /// their memory afterwards.
+    /// It is the first contribution, and the rule leaves it in the memory of the output's adjoint. The two
+    /// slots exchange their memory afterwards.
     HandOver(usize),
 }
 
@@ -89,8 +90,8 @@ pub(crate) struct Plan {
     pub stored: Vec<usize>,
     /// States whose next value is computed in the step, with its slot: the reverse finds it in the history.
     pub kept: Vec<(usize, usize)>,
-    /// That slot per state, where no other state has the same one: buffers can change hands instead of being
-    /// copied.
+    /// This slot for every state, if no other state has the same one. Then the buffers change hands and
+    /// nothing is copied.
     pub handed_on: Vec<Option<usize>>,
     pub constants: Vec<(usize, Arc<[f64]>)>,
     pub params: Vec<Placed>,
@@ -356,7 +357,7 @@ impl Plan {
     }
 }
 
-/// Marks everything that a marked node is computed from, as far as nodes are computed at all.
+/// Marks everything that the marked nodes are computed from, and stops at nodes that are not computed.
 fn mark_inputs(trace: &Trace, marked: &mut [bool], computed: impl Fn(usize) -> bool) {
     for (id, node) in trace.nodes.iter().enumerate().rev() {
         if let Source::Primitive { inputs, .. } = &node.source
@@ -465,15 +466,16 @@ fn place_values(trace: &Trace, facts: &Facts, samples: usize) -> Values {
     Values { value_of, stored, kept, fates, value_len: slots, recompute, beside_stored }
 }
 
-/// Work per number from which reading it back from memory is cheaper than computing it again: a dense layer
-/// with many inputs, several smaller ones that nothing else needs, or a number from somewhere in a field.
+/// A value that takes this many operations per number is cheaper to read back from memory than to compute
+/// again: the output of a dense layer with many inputs, or of several smaller ones in a row, or numbers
+/// gathered from a field.
 const EXPENSIVE: f64 = 80.0;
 
-/// What it takes to read a number in cache, in operations on numbers in registers.
+/// Cost of reading a number from the cache, in operations on registers.
 const READING: f64 = 4.0;
 
-/// Work to compute every value of a step again from those that are there for the reverse anyway: its
-/// arithmetic, and the reading of what it is computed from.
+/// Work to compute every value of a step again from the values that the reverse sweep has anyway: arithmetic,
+/// and reading the inputs.
 fn recompute_cost(
     trace: &Trace,
     samples: usize,

@@ -1,4 +1,4 @@
-//! Memory that the next step will want, asked for while this one computes.
+//! Prefetches what the next step will read, while this one computes.
 //!
 //! States and stored values of a rollout do not fit into the cache, so every step begins with numbers from
 //! main memory. There is time to fetch them during the step before, but not all at once: a core waits for a
@@ -46,7 +46,7 @@ impl Ahead {
         self.rounds = 0;
     }
 
-    /// Takes out what a loop of so many rounds can fetch.
+    /// What a loop of so many rounds prefetches.
     #[inline(always)]
     pub fn share(&mut self, rounds: usize) -> Share {
         self.rounds += rounds;

@@ -1,5 +1,5 @@
-//! One chunk of samples: its numbers are brought into their places, it runs forward and in reverse, and what
-//! it contributes is taken out.
+//! Runs one chunk of samples: inputs are packed into their slots, the steps run forward and in reverse, and
+//! results are unpacked.
 
 use super::replay::{Kernels, Worker};
 use super::simd::{Isa, Real};

@@ -55,8 +55,7 @@ pub(crate) struct Worker<T> {
     carry: Vec<Buffer<T>>,
 }
 
-/// The same buffers for every step, side by side: those of the next step are in the cache lines of this
-/// one's.
+/// Some buffers for every step. Those of one step stand side by side.
 struct Shelf<T> {
     lengths: Vec<usize>,
     buffers: Vec<Buffer<T>>,
@@ -138,7 +137,7 @@ impl<T: Real> Worker<T> {
         }
     }
 
-    /// Computes again what the reverse of a step looks at, and nothing else of it.
+    /// Computes again what the reverse rules of a step read, and nothing else.
     pub fn step_for_reverse(&mut self, plan: &Plan, kernels: &Kernels<T>, strategy: Strategy) {
         for (op, kernel) in plan.step.iter().zip(&kernels.step) {
             let needed = match strategy {
@@ -191,8 +190,8 @@ impl<T: Real> Worker<T> {
         }
     }
 
-    /// Brings the states at the start of step `t` from the history into their slots, and those at its end
-    /// where the step computes them; after the reverse of the step the same brings them back.
+    /// Brings the states at the start of step `t` from the history into their slots, and also the states at
+    /// its end if the step computes them. After the reverse of the step, the same call puts them back.
     pub fn exchange_states(&mut self, plan: &Plan, t: usize) {
         for (i, state) in plan.states.iter().enumerate() {
             if let Some(next) = plan.handed_on[i] {
@@ -215,9 +214,9 @@ impl<T: Real> Worker<T> {
         }
     }
 
-    /// Has what lies on the shelves of a step fetched while the present one computes. In reverse that is the
-    /// step which comes next; forward it is the present one, whose buffers the next step gets to write to
-    /// when this one puts its own there.
+    /// Prefetches the history and the store of a step while the present one computes. In reverse this is the
+    /// step that comes next. Forward it is the present one: its buffers are exchanged at its end, and the
+    /// next step writes to them.
     pub fn expect(&mut self, step: usize, strategy: Strategy) {
         let stored = if strategy == Strategy::Store { &self.store[step][..] } else { &[] };
         self.room.ahead.expect(self.history[step].iter().chain(stored).map(|buffer| &buffer[..]));

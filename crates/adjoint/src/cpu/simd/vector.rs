@@ -2,8 +2,8 @@
 
 use crate::Real;
 
-/// Asserts in debug builds that `at..at + count` lies inside a slice of `len` numbers. The assertion is a call, because
-/// kernels have thousands of accesses.
+/// Asserts in debug builds that `at..at + count` lies inside a slice of `len` numbers. The assertion is a
+/// call, because kernels have thousands of accesses.
 #[inline(always)]
 pub(crate) fn check(at: usize, count: usize, len: usize) {
     #[inline(never)]
