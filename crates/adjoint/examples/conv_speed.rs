@@ -1,5 +1,7 @@
-//! Speed of two convolutions in a row and of dense layers on patches of their results, as policies use them, beside what the arithmetic units can do: `cargo run --release -p
-//! cinoc-adjoint --example conv_speed [part of a name]`. One thread; the best of many runs.
+//! Speed of two convolutions in a row and of dense layers on patches of their results, as policies use them,
+//! beside what the arithmetic units can do:
+//! `cargo run --release -p cinoc-adjoint --example conv_speed [part of a name]`. One thread; the best of many
+//! runs.
 
 use cinoc_adjoint::*;
 use std::time::Instant;

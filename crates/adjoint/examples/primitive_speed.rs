@@ -1,10 +1,12 @@
-//! Time of single primitives at the sizes of the plane tasks, forward and with their reverse, on one thread in single precision.
+//! Time of single primitives at the sizes of the plane tasks, forward and with their reverse, on one thread
+//! in single precision.
 //!
 //! `cargo run --release -p cinoc-adjoint --example primitive_speed [part of a name]`
 //!
-//! A row gives microseconds per sample of the forward kernel and of forward kernel, its repetition for the reverse where that needs
-//! it, and reverse rule: the difference between steps with five copies of the primitive and with one, best of many repeats. It includes one
-//! sum over the output, which is what the row `sum` measures.
+//! A row gives microseconds per sample of the forward kernel and of forward kernel, its repetition for the
+//! reverse where that needs it, and reverse rule: the difference between steps with five copies of the
+//! primitive and with one, best of many repeats. It includes one sum over the output, which is what the row
+//! `sum` measures.
 
 use cinoc_adjoint::*;
 use std::time::Instant;

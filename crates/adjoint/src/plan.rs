@@ -1,15 +1,17 @@
-//! From a trace to a plan: what runs once per rollout, what runs every step, what the reverse sweep needs, and where in
-//! memory every value and every adjoint lives.
+//! From a trace to a plan: what runs once per rollout, what runs every step, what the reverse sweep needs,
+//! and where in memory every value and every adjoint lives.
 //!
 //! # Stages
-//! A primitive belongs to the *step* if it depends on a state or a sequence, else to the *set-up*, which runs once
-//! per rollout. Adjoints of set-up values are summed over all steps and pushed back through the set-up once.
+//! A primitive belongs to the *step* if it depends on a state or a sequence, else to the *set-up*, which runs
+//! once per rollout. Adjoints of set-up values are summed over all steps and pushed back through the set-up
+//! once.
 //!
 //! # Time line of a step
-//! With n primitives in the step, primitive i runs forward at time i and in reverse at time 2n - i; at time n the
-//! adjoints of the next states and of the terms are put in. A value lives from its own time to that of its last
-//! reader, forward or reverse; an adjoint lives from its first contribution to the reverse of the primitive that made the
-//! value. Two lifetimes that do not meet may share memory: a linear scan assigns the slots.
+//! With n primitives in the step, primitive i runs forward at time i and in reverse at time 2n - i; at time n
+//! the adjoints of the next states and of the terms are put in. A value lives from its own time to that of
+//! its last reader, forward or reverse; an adjoint lives from its first contribution to the reverse of the
+//! primitive that made the value. Two lifetimes that do not meet may share memory: a linear scan assigns the
+//! slots.
 
 use crate::primitive::{Io, MAX_INPUTS, Primitive};
 use crate::trace::{Shape, Source, Trace};
@@ -18,15 +20,17 @@ use std::sync::Arc;
 
 /// One primitive of a stage, with its operands resolved to slots.
 pub(crate) struct Op {
+    /// Number of the node in the trace.
+    pub node: usize,
     pub primitive: Arc<dyn Primitive>,
     pub io: Io,
     pub inputs: Vec<usize>,
     pub output: usize,
     /// Whether the next states or the terms depend on it; if not, only a record does.
     pub essential: bool,
-    /// Whether a reverse sweep needs its value, itself or on the way to another one.
+    /// Whether a reverse sweep computes it again: a rule reads it, or it leads to a value that one reads.
     pub recompute: bool,
-    /// Whether that is still so when what is expensive was stored.
+    /// The same where expensive values were stored.
     pub recompute_beside_stored: bool,
     /// Present if its reverse runs.
     pub reverse: Option<ReverseOp>,
@@ -39,8 +43,31 @@ pub(crate) struct ReverseOp {
     pub seen_output: Option<usize>,
     /// Adjoint slot of the output.
     pub from: usize,
-    /// Adjoint slot of every input somebody wants, and whether to add to it.
-    pub to: Vec<Option<(usize, bool)>>,
+    /// Where the adjoint of every input goes.
+    pub to: Vec<Target>,
+}
+
+/// Where the adjoint of an input goes.
+#[derive(Clone, Copy)]
+pub(crate) enum Target {
+    /// Nobody wants it.
+    None,
+    /// It overwrites this slot: it is the first contribution.
+    Write(usize),
+    /// It is added to what this slot holds.
+    Add(usize),
+    /// It is the first contribution, and the rule leaves it in the memory of the output's adjoint. The two
+    /// slots exchange their memory afterwards.
+    HandOver(usize),
+}
+
+/// How the reverse sweep gets the values inside a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// Computes every step again: least memory.
+    Recompute,
+    /// Keeps what is expensive to compute, for all steps, and computes the rest again.
+    Store,
 }
 
 /// An adjoint put in at the end of a step.
@@ -50,6 +77,8 @@ pub(crate) struct Seed {
 }
 
 pub(crate) struct Plan {
+    /// Samples in a chunk.
+    pub samples: usize,
     pub setup: Vec<Op>,
     pub step: Vec<Op>,
     /// Numbers in every value slot and every adjoint slot.
@@ -61,9 +90,10 @@ pub(crate) struct Plan {
     pub stored: Vec<usize>,
     /// States whose next value is computed in the step, with its slot: the reverse finds it in the history.
     pub kept: Vec<(usize, usize)>,
-    /// That slot per state, where no other state has the same one: buffers can change hands instead of being copied.
+    /// This slot for every state, if no other state has the same one. Then the buffers change hands and
+    /// nothing is copied.
     pub handed_on: Vec<Option<usize>>,
-    pub constants: Vec<(usize, Vec<f64>)>,
+    pub constants: Vec<(usize, Arc<[f64]>)>,
     pub params: Vec<Placed>,
     pub fixed: Vec<Placed>,
     pub sequences: Vec<Placed>,
@@ -71,11 +101,36 @@ pub(crate) struct Plan {
     /// Value slot and seed of every next state and term.
     pub next: Vec<(usize, Seed)>,
     pub terms: Vec<(usize, Seed)>,
-    pub records: Vec<usize>,
+    pub records: Vec<Placed>,
+    /// What a reverse sweep does to get the value of every node.
+    pub fates: Vec<Fate>,
+    /// What was planned, for listings.
+    pub trace: Trace,
+}
+
+/// How a reverse sweep gets a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// With [`Strategy::Store`] from the store, else it is computed again.
+    Stored,
+    /// It is computed again.
+    Recomputed,
+    /// From the history: it is a state, or the next value of one.
+    Kept,
+    /// It is not needed, or stays in its place for the whole rollout.
+    Stays,
+}
+
+impl Op {
+    /// Multiplications and additions of the forward run.
+    pub fn flops(&self) -> f64 {
+        self.primitive.flops(&self.io)
+    }
 }
 
 /// Slots of an input; no adjoint slot if the objective does not depend on it.
 pub(crate) struct Placed {
+    pub shape: Shape,
     pub value: usize,
     pub adjoint: Option<usize>,
 }
@@ -180,9 +235,14 @@ fn assign(lifetimes: &[(usize, Lifetime, usize)], slots: &mut Vec<usize>) -> Has
 }
 
 impl Plan {
+    /// Numbers in the flat parameter vector.
+    pub fn param_len(&self) -> usize {
+        self.params.iter().map(|param| param.shape.size()).sum()
+    }
+
     pub fn new(trace: &Trace, samples: usize) -> Plan {
         let facts = analyse(trace);
-        let Values { value_of, stored, kept, value_len, recompute, beside_stored } =
+        let Values { value_of, stored, kept, fates, value_len, recompute, beside_stored } =
             place_values(trace, &facts, samples);
         let (adjoint_of, persistent_adjoints, adjoint_len) = place_adjoints(trace, &facts, samples);
 
@@ -216,10 +276,15 @@ impl Plan {
                 }
                 let to = inputs
                     .iter()
-                    .map(|&(i, _)| {
-                        let slot = adjoint_of[i]?;
+                    .enumerate()
+                    .map(|(k, &(i, _))| {
+                        let Some(slot) = adjoint_of[i] else { return Target::None };
                         let first = facts.in_step[i] && !std::mem::replace(&mut touched[i], true);
-                        Some((slot, !first))
+                        match first {
+                            true if primitive.reverse_in_place() == Some(k) => Target::HandOver(slot),
+                            true => Target::Write(slot),
+                            false => Target::Add(slot),
+                        }
                     })
                     .collect();
                 ReverseOp {
@@ -231,6 +296,7 @@ impl Plan {
             });
             let inputs = inputs.iter().map(|&(i, _)| value_of[i]).collect();
             let op = Op {
+                node: id,
                 primitive: primitive.clone(),
                 io,
                 inputs,
@@ -249,6 +315,7 @@ impl Plan {
         let handed_on = (0..trace.states.len()).map(|state| slot_of(state).filter(alone)).collect();
 
         let mut plan = Plan {
+            samples,
             setup,
             step,
             value_len,
@@ -264,7 +331,13 @@ impl Plan {
             states: Vec::new(),
             next,
             terms,
-            records: trace.records.iter().map(|r| value_of[r.1]).collect(),
+            records: trace
+                .records
+                .iter()
+                .map(|&(_, id, shape)| Placed { shape, value: value_of[id], adjoint: None })
+                .collect(),
+            fates,
+            trace: trace.clone(),
         };
         for (id, node) in trace.nodes.iter().enumerate() {
             let list = match &node.source {
@@ -278,13 +351,13 @@ impl Plan {
                 Source::State => &mut plan.states,
                 Source::Primitive { .. } => continue,
             };
-            list.push(Placed { value: value_of[id], adjoint: adjoint_of[id] });
+            list.push(Placed { shape: node.shape, value: value_of[id], adjoint: adjoint_of[id] });
         }
         plan
     }
 }
 
-/// Marks everything that a marked node is computed from, as far as nodes are computed at all.
+/// Marks everything that the marked nodes are computed from, and stops at nodes that are not computed.
 fn mark_inputs(trace: &Trace, marked: &mut [bool], computed: impl Fn(usize) -> bool) {
     for (id, node) in trace.nodes.iter().enumerate().rev() {
         if let Source::Primitive { inputs, .. } = &node.source
@@ -303,6 +376,8 @@ struct Values {
     stored: Vec<usize>,
     /// States and slots of next values that the history holds.
     kept: Vec<(usize, usize)>,
+    /// How the reverse sweep gets every node.
+    fates: Vec<Fate>,
     /// Length of every slot.
     value_len: Vec<usize>,
     /// Nodes that must be computed again before a step is reversed.
@@ -368,8 +443,8 @@ fn place_values(trace: &Trace, facts: &Facts, samples: usize) -> Values {
             let first = facts.position[id];
             shared.push((id, Lifetime { first, last: last[id].max(first) }, len));
         } else {
-            // inputs and set-up values keep their place for the whole rollout, stored ones and next states for the whole step:
-            // they are put back before anything else is computed again
+            // inputs and set-up values keep their place for the whole rollout, stored ones and next states
+            // for the whole step: they are put back before anything else is computed again
             slots.push(len);
             value_of[id] = slots.len() - 1;
         }
@@ -377,21 +452,30 @@ fn place_values(trace: &Trace, facts: &Facts, samples: usize) -> Values {
     for (id, slot) in assign(&shared, &mut slots) {
         value_of[id] = slot;
     }
+    let fate = |id: usize| match trace.nodes[id].source {
+        _ if kept[id] => Fate::Kept,
+        Source::State => Fate::Kept,
+        _ if stored[id] => Fate::Stored,
+        _ if recompute[id] && computed_in_step(id) => Fate::Recomputed,
+        _ => Fate::Stays,
+    };
+    let fates = (0..trace.nodes.len()).map(fate).collect();
     let stored = (0..trace.nodes.len()).filter(|&id| stored[id]).map(|id| value_of[id]).collect();
     let next = trace.next.iter().enumerate();
     let kept = next.filter(|&(_, &id)| kept[id]).map(|(state, &id)| (state, value_of[id])).collect();
-    Values { value_of, stored, kept, value_len: slots, recompute, beside_stored }
+    Values { value_of, stored, kept, fates, value_len: slots, recompute, beside_stored }
 }
 
-/// Work per number from which reading it back from memory is cheaper than computing it again: a dense layer with many inputs, several
-/// smaller ones that nothing else needs, or a number from somewhere in a field.
+/// A value that takes this many operations per number is cheaper to read back from memory than to compute
+/// again: the output of a dense layer with many inputs, or of several smaller ones in a row, or numbers
+/// gathered from a field.
 const EXPENSIVE: f64 = 80.0;
 
-/// What it takes to read a number in cache, in operations on numbers in registers.
+/// Cost of reading a number from the cache, in operations on registers.
 const READING: f64 = 4.0;
 
-/// Work to compute every value of a step again from those that are there for the reverse anyway: its arithmetic, and the reading of
-/// what it is computed from.
+/// Work to compute every value of a step again from the values that the reverse sweep has anyway: arithmetic,
+/// and reading the inputs.
 fn recompute_cost(
     trace: &Trace,
     samples: usize,

@@ -1,13 +1,13 @@
 //! Writing a step down once, as a list of primitives on symbolic values.
 //!
-//! A [`Tracer`] hands out [`Var`]s. Arithmetic on them does not compute anything: it appends primitives to the trace.
-//! Shapes are fixed and checked here, so that replaying needs no checks.
+//! A [`Tracer`] hands out [`Var`]s. Arithmetic on them does not compute anything: it appends primitives to
+//! the trace. Shapes are fixed and checked here, so that replaying needs no checks.
 //!
 //! # Shapes
-//! A value is a matrix of `rows x cols` *per sample*. Rows are what a kernel works along (grid points, features), columns
-//! are items treated alike (the agents). In memory a value is `[rows][cols][samples]`: everything to the right of
-//! the rows is a run of independent lanes, which is what SIMD wants. *Shared* values (parameters, tables) have no sample
-//! axis: `[rows][cols]`.
+//! A value is a matrix of `rows x cols` *per sample*. Rows are what a kernel works along (grid points,
+//! features), columns are items treated alike (the agents). In memory a value is `[rows][cols][samples]`:
+//! everything to the right of the rows is a run of independent lanes, which is what SIMD wants. *Shared*
+//! values (parameters, tables) have no sample axis: `[rows][cols]`.
 //!
 //! # What can change when
 //! | made by | differs between samples | changes during a rollout |
@@ -61,8 +61,9 @@ impl Shape {
 }
 
 /// Where a value comes from.
+#[derive(Clone)]
 pub(crate) enum Source {
-    Constant(Vec<f64>),
+    Constant(Arc<[f64]>),
     Param,
     Fixed,
     Sequence,
@@ -74,6 +75,7 @@ pub(crate) enum Source {
     },
 }
 
+#[derive(Clone)]
 pub(crate) struct Node {
     pub source: Source,
     pub shape: Shape,
@@ -90,7 +92,8 @@ pub struct Input {
     pub shape: Shape,
 }
 
-/// A finished trace: what one step computes.
+/// A finished trace: what one step computes. It prints as a listing, one line per value.
+#[derive(Clone)]
 pub struct Trace {
     pub(crate) nodes: Vec<Node>,
     /// Parameters, in the order of the flat parameter vector.
@@ -110,7 +113,8 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// The same step with derivatives of parameters and states only: all fixed inputs and sequences are [`Tracer::given`].
+    /// The same step with derivatives of parameters and states only: all fixed inputs and sequences are
+    /// [`Tracer::given`].
     pub fn inputs_given(mut self) -> Trace {
         let inputs = |node: &&mut Node| matches!(node.source, Source::Fixed | Source::Sequence);
         self.nodes.iter_mut().filter(inputs).for_each(|node| node.given = true);
@@ -198,8 +202,9 @@ impl Tracer {
         self.input(name, Shape::per_sample(rows, cols), Source::Sequence, |p| &mut p.sequences)
     }
 
-    /// Parameters, fixed inputs and sequences declared in here have no derivatives: a gradient says 0, and what would only lead to
-    /// them is left out of the reverse sweep. States in a minibatch are such inputs, and a critic that judges an actor.
+    /// Parameters, fixed inputs and sequences declared in here have no derivatives: a gradient says 0, and
+    /// the reverse sweep leaves out what would only lead to them. Examples are the states of a minibatch, and
+    /// a critic that judges an actor.
     pub fn given<'t, R>(&'t self, declare: impl FnOnce(&'t Tracer) -> R) -> R {
         let before = self.giving.replace(true);
         let declared = declare(self);
@@ -218,7 +223,7 @@ impl Tracer {
     /// A table, shared by all samples.
     pub fn constant(&self, rows: usize, cols: usize, data: Vec<f64>) -> Var<'_> {
         assert_eq!(data.len(), rows * cols, "a constant's data must fill its shape");
-        self.push(Source::Constant(data), Shape::shared(rows, cols))
+        self.push(Source::Constant(data.into()), Shape::shared(rows, cols))
     }
 
     /// Declares the value of `state` after this step.
@@ -262,7 +267,8 @@ impl Tracer {
     }
 
     fn apply<'t>(&'t self, primitive: impl Primitive + 'static, inputs: &[Var<'t>]) -> Var<'t> {
-        // a reverse rule writes each input's adjoint once: a value used twice by one primitive goes in as a copy
+        // a reverse rule writes each input's adjoint once: a value used twice by one primitive goes in as a
+        // copy
         let mut inputs = inputs.to_vec();
         for i in 1..inputs.len() {
             if inputs[..i].iter().any(|v| v.id == inputs[i].id) {

@@ -1,5 +1,5 @@
-//! Convolutions against their definition, written out, and their reverse rules against central differences in double precision,
-//! on every instruction set, for lanes that do and do not fill vectors.
+//! Convolutions against their definition, written out, and their reverse rules against central differences in
+//! double precision, on every instruction set, for lanes that do and do not fill vectors.
 
 use cinoc_adjoint::*;
 

@@ -1,4 +1,5 @@
-//! Dense layers in single precision, at the sizes of policies: nothing is lost but the rounding of singles, on every instruction set.
+//! Dense layers in single precision, at the sizes of policies: nothing is lost but the rounding of singles,
+//! on every instruction set.
 
 use cinoc_adjoint::{Isa, Outcome, Program, Run, Strategy, Threads, Tracer};
 

@@ -1,5 +1,6 @@
-//! A sum of bumps made in one go against the same made of two primitives that are compared with central differences
-//! (`primitives.rs`): values and gradients, on every instruction set, for blocks of one point and of many.
+//! A sum of bumps made in one go against the same made of two primitives that are compared with central
+//! differences (`primitives.rs`): values and gradients, on every instruction set, for blocks of one point and
+//! of many.
 
 use cinoc_adjoint::*;
 

@@ -1,5 +1,5 @@
-//! Layers on patches of feature maps against their definition, and their reverse rules against central differences in double
-//! precision, on every instruction set.
+//! Layers on patches of feature maps against their definition, and their reverse rules against central
+//! differences in double precision, on every instruction set.
 
 use cinoc_adjoint::*;
 

@@ -1,5 +1,6 @@
-//! Every primitive's reverse rule against central differences in double precision, on every instruction set, for chunk
-//! sizes that do and do not fill a vector, inside the step and hoisted out of it, with clean and with dirty memory.
+//! Every primitive's reverse rule against central differences in double precision, on every instruction set,
+//! for chunk sizes that do and do not fill a vector, inside the step and hoisted out of it, with clean and
+//! with dirty memory.
 
 mod differences;
 
@@ -175,7 +176,8 @@ fn a_solution_fades_to_zero_without_denormal_numbers() {
     }
 }
 
-/// States whose next value is another state (a delay) or the next value of another one cannot hand their buffers on.
+/// States whose next value is another state (a delay) or the next value of another one cannot hand their
+/// buffers on.
 #[test]
 fn delayed_and_shared_states_are_differentiated() {
     let t = Tracer::new();

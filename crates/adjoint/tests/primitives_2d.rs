@@ -214,7 +214,8 @@ fn patches_match_their_definition() {
                 for (got, tolerance) in [(single[at], 3e-5), (double[at], 1e-12)] {
                     assert!(
                         (got - want).abs() < tolerance,
-                        "patch {patch} periodic {periodic} {sampling:?} sample {s} agent {agent} at {i} {j} {ch}: {got} {want}"
+                        "patch {patch} periodic {periodic} {sampling:?} sample {s} agent {agent} \
+                         at {i} {j} {ch}: {got} {want}"
                     );
                 }
                 at += 1;

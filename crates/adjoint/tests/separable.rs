@@ -1,6 +1,6 @@
-//! Separable products, quadratic forms and combinations: values against their definitions, reverse rules against central
-//! differences in double precision, on every instruction set, for numbers of samples that do and do not divide a
-//! vector.
+//! Separable products, quadratic forms and combinations: values against their definitions, reverse rules
+//! against central differences in double precision, on every instruction set, for numbers of samples that do
+//! and do not divide a vector.
 
 use cinoc_adjoint::*;
 
@@ -65,7 +65,8 @@ fn run<'a, T>(sequences: &[&'a [T]], samples: usize) -> Run<'a, T> {
     }
 }
 
-/// Checks value and gradient of a linear map `[inputs][cols]` to `[outputs][cols]` against its matrix `[output][input]`.
+/// Checks value and gradient of a linear map `[inputs][cols]` to `[outputs][cols]` against its matrix
+/// `[output][input]`.
 fn check_linear(label: &str, matrix: &[Vec<f64>], cols: usize, build: impl for<'t> Fn(Var<'t>) -> Var<'t>) {
     for isa in Isa::available() {
         for chunk in [1, 2, 3, 4, 8, 16] {

@@ -1,6 +1,6 @@
-//! Windows of cells in chunks that fill vectors against the same windows sample by sample: both ways through the kernel give the
-//! same values and the same adjoints of the fields, inside the lattice and at its ends, on every instruction set. And windows
-//! against their definition.
+//! Windows of cells in chunks that fill vectors against the same windows sample by sample: both ways through
+//! the kernel give the same values and the same adjoints of the fields, inside the lattice and at its ends,
+//! on every instruction set. And windows against their definition.
 
 use cinoc_adjoint::*;
 

@@ -29,6 +29,8 @@ pub enum Command {
     Eval(Eval),
     /// Time a task on this machine.
     Bench(Bench),
+    /// List the primitives of one control step, with what each costs.
+    Trace(Trace),
     /// Compare gradients with central differences in double precision.
     CheckGradients(CheckGradients),
     /// Recompute golden files in double precision.
@@ -303,6 +305,27 @@ pub struct Bench {
     /// Number of timed updates; the median is reported.
     #[arg(long, default_value = "10", value_parser = at_least_one)]
     pub repeat: usize,
+    /// Override one setting; may be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  cinoc trace heat1d
+  cinoc trace fkpp1d --preset paper --agents 40 --json")]
+pub struct Trace {
+    /// Task, see `cinoc tasks`.
+    pub task: String,
+    /// Settings to start from: default, or paper, the published network.
+    #[arg(long, value_enum, default_value = "default", hide_possible_values = true)]
+    pub preset: Preset,
+    /// Number of agents (setting agents).
+    #[arg(long, value_name = "M")]
+    pub agents: Option<usize>,
     /// Override one setting; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,

@@ -98,6 +98,7 @@ pub fn command_line(tasks: impl IntoIterator<Item = Task>) -> ExitCode {
         Ok(Command::Train(request)) => commands::train::run(&request, &tasks),
         Ok(Command::Eval(request)) => commands::eval::run(&request, &tasks),
         Ok(Command::Bench(request)) => commands::bench::run(&request, &tasks),
+        Ok(Command::Trace(request)) => commands::trace::run(&request, &tasks),
         Ok(Command::CheckGradients(request)) => commands::check_gradients::run(&request, &tasks),
         Ok(Command::Verify(request)) => commands::verify::run(&request),
         Ok(Command::Plot(request)) => commands::plot::run(&request, &tasks),

@@ -189,3 +189,26 @@ fn help_shows_examples() {
     };
     assert!(default.contains("share = \"crowd\"") && paper.contains("share = \"none\""), "{preset}");
 }
+
+#[test]
+fn a_trace_lists_what_a_step_computes() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let listing = json(at, &["trace", "heat1d", "--agents", "5", "--json"]);
+    assert_eq!(keys(&listing), ["chunk", "entries", "task"]);
+    let entries = listing["entries"].as_array().unwrap();
+    let with = |key: &str, value: &str| entries.iter().filter(|entry| entry[key] == value).count();
+    assert!(with("primitive", "dense") >= 3 && with("primitive", "solve") == 1);
+    assert!(
+        with("stage", "set-up") > 0 && with("stage", "step") > 0 && with("reverse", "computed again") > 0
+    );
+    assert!(with("label", "z") == 1 && entries.iter().any(|entry| entry["cols"] == 5));
+    for (id, entry) in entries.iter().enumerate() {
+        let inputs = entry["inputs"].as_array().unwrap();
+        assert!(inputs.iter().all(|input| input.as_u64().unwrap() < id as u64), "inputs come first: {entry}");
+    }
+    let printed = cinoc(at, &["trace", "heat1d", "--agents", "5"]);
+    assert!(printed.status.success());
+    // a heading, and a line per value
+    assert_eq!(text(&printed.stdout).lines().count(), 1 + entries.len());
+}

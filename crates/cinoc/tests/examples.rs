@@ -19,11 +19,11 @@ fn build(name: &str, folder: &Path) -> PathBuf {
     fs::copy(root.join("Cargo.lock"), here.join("Cargo.lock")).unwrap();
     let target = root.join("target");
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--quiet"]).current_dir(&here);
+    cargo.args(["build", "--release", "--quiet"]).current_dir(&here);
     cargo.arg("--config").arg(root.join(".cargo/config.toml")).arg("--target-dir").arg(&target);
     let built = cargo.output().unwrap();
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    target.join("debug").join(name)
+    target.join("release").join(name)
 }
 
 fn run(program: &Path, folder: &Path, arguments: &str) -> Output {

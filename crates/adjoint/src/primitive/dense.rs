@@ -1,18 +1,14 @@
-//! A dense layer along the rows: `y = wᵀ x + b`, `x: [inputs][cols]`, `w: [inputs][outputs]` shared and `b`, a shared bias
-//! `[outputs][1]` or something to add, `[outputs][cols]`.
-//!
-//! Three products: forward `wᵀ x`; reverse `dx = w dy`, `dw = x dyᵀ`, `db = sum dy`. In the first two the lanes are the
-//! vector axis and weights are broadcast, which needs no packing: a tile of outputs times up to three vectors
-//! stays in registers while the inputs stream by. The third is a sum over lanes and lives in
-//! `weight_adjoint.rs`.
+//! Dense layers.
 
 use super::*;
-use crate::simd::{Vector, dispatched};
-use std::ops::Range;
 
+/// `y = wᵀ x + b`: inputs x, w and optionally b, a shared bias or something of the output's shape.
 pub(crate) struct Dense;
 
 impl Primitive for Dense {
+    fn name(&self) -> &'static str {
+        "dense"
+    }
     fn output(&self, inputs: &[Shape]) -> Shape {
         let (x, w) = (inputs[0], inputs[1]);
         assert!(x.rows == w.rows && w.shared && !x.shared, "a weight of {w:?} on {x:?}");
@@ -30,249 +26,32 @@ impl Primitive for Dense {
         Reads { inputs: u8::from(wanted[1]) | u8::from(wanted[0]) << 1, output: false }
     }
     fn flops(&self, io: &Io) -> f64 {
-        2.0 * io.inputs[0].rows as f64 * io.output.len(io.samples) as f64
-    }
-    both_precisions!(|self, io| Layer {
-        inputs: io.inputs[0].rows,
-        outputs: io.output.rows,
-        lanes: io.output_lanes(),
-        added: io.inputs.get(2).is_some_and(|b| !b.shared),
-    });
-}
-
-struct Layer {
-    inputs: usize,
-    outputs: usize,
-    lanes: usize,
-    /// Whether b has a number per lane.
-    added: bool,
-}
-
-/// Inputs that are worked on together: few enough that they and their weights stay in cache while all strips of lanes and tiles of outputs
-/// pass by.
-const BLOCK: usize = 128;
-
-impl Layer {
-    fn blocks(&self) -> impl Iterator<Item = Range<usize>> {
-        let inputs = self.inputs;
-        (0..inputs).step_by(BLOCK).map(move |start| start..inputs.min(start + BLOCK))
+        2.0 * io.inputs[0].rows as f64 * io.output_len()
     }
 }
 
-impl<T: Real> Kernel<T> for Layer {
-    fn scratch(&self) -> usize {
-        weight_adjoint::scratch(self.outputs, self.lanes)
-    }
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], room: &mut Room<T>) {
-        for rows in self.blocks() {
-            let w =
-                Weights { data: &x[1][rows.start * self.outputs..], out_stride: 1, in_stride: self.outputs };
-            let target = match rows.start {
-                0 => Target { bias: x[2], per_lane: self.added, accumulate: false },
-                _ => Target::SUM,
-            };
-            let x = &x[0][rows.start * self.lanes..];
-            product(isa, self.outputs, rows.len(), w, x, target, self.lanes, y, &mut room.ahead);
-        }
-    }
-
-    fn reverse(
-        &self,
-        isa: Isa,
-        seen: Seen<T>,
-        dy: &mut Buffer<T>,
-        dx: &mut [Adjoint<T>],
-        room: &mut Room<T>,
-    ) {
-        if dx[0].wanted() {
-            for rows in self.blocks() {
-                let data = &seen.x[1][rows.start * self.outputs..];
-                let w = Weights { data, out_stride: self.outputs, in_stride: 1 };
-                let target = if dx[0].accumulate { Target::SUM } else { Target::NEW };
-                let to = &mut dx[0].data[rows.start * self.lanes..];
-                product(isa, rows.len(), self.outputs, w, dy, target, self.lanes, to, &mut room.ahead);
-            }
-        }
-        let [_, dw, db @ ..] = dx else { unreachable!("a layer has a weight") };
-        let db = match db {
-            [added] if self.added => {
-                if added.wanted() {
-                    super::binary::add_scaled(isa, T::of(1.0), dy, added.accumulate, &mut added.data);
-                }
-                &mut []
-            }
-            bias => bias,
-        };
-        if !dw.wanted() && !db.iter().any(Adjoint::wanted) {
-            return;
-        }
-        dw.prepare();
-        db.iter_mut().for_each(Adjoint::prepare);
-        let db = db.first_mut().map_or(&mut [][..], |db| &mut db.data[..]);
-        weight_adjoint::outer(
-            isa,
-            self.inputs,
-            self.outputs,
-            seen.x[0],
-            dy,
-            self.lanes,
-            &mut dw.data,
-            db,
-            room,
-        );
-    }
+/// A dense layer on the patches that agents see of feature maps. Inputs: positions, maps, weights.
+pub(crate) struct PatchDense {
+    pub lattice: PatchLattice,
 }
 
-/// A weight matrix seen with either index as the output.
-#[derive(Clone, Copy)]
-pub(super) struct Weights<'a, T> {
-    pub data: &'a [T],
-    pub out_stride: usize,
-    pub in_stride: usize,
-}
-
-/// What a product is added to.
-#[derive(Clone, Copy)]
-pub(super) struct Target<'a, T> {
-    /// A number per output, or none.
-    bias: &'a [T],
-    /// The bias has a number per output and lane.
-    per_lane: bool,
-    /// What is there already.
-    accumulate: bool,
-}
-
-impl<T: Real> Target<'_, T> {
-    /// Nothing.
-    pub const NEW: Target<'static, T> = Target { bias: &[], per_lane: false, accumulate: false };
-    /// What is there.
-    pub const SUM: Target<'static, T> = Target { bias: &[], per_lane: false, accumulate: true };
-
-    /// One number of an output.
-    #[inline(always)]
-    pub fn put(self, y: &mut [T], output: usize, at: usize, value: T) {
-        let value = match self.bias {
-            [] => value,
-            bias => value + bias[if self.per_lane { at } else { output }],
-        };
-        y[at] = if self.accumulate { y[at] + value } else { value };
+impl Primitive for PatchDense {
+    fn name(&self) -> &'static str {
+        "patch_dense"
     }
-}
-
-/// Lanes in use of vector `c` of a tile.
-#[inline(always)]
-pub(super) fn filled_lanes<V: Vector, const C: usize, const PART: bool>(c: usize, count: usize) -> usize {
-    if PART && c + 1 == C { count } else { V::LANES }
-}
-
-/// `R` outputs from row `o` on, `C` vectors of lanes from `l` on, the last with `count` lanes if `PART`.
-#[inline(always)]
-fn tile<V: Vector, const R: usize, const C: usize, const PART: bool>(
-    inner: usize,
-    w: Weights<'_, V::Real>,
-    x: &[V::Real],
-    target: Target<'_, V::Real>,
-    lanes: usize,
-    (o, l, count): (usize, usize, usize),
-    y: &mut [V::Real],
-    ahead: &mut Ahead,
-) {
-    let mut sum = [[V::zero(); C]; R];
-    if target.per_lane {
-        for r in 0..R {
-            for c in 0..C {
-                let n = filled_lanes::<V, C, PART>(c, count);
-                sum[r][c] = V::get(target.bias, (o + r) * lanes + l + c * V::LANES, n);
-            }
-        }
-    } else if !target.bias.is_empty() {
-        for r in 0..R {
-            sum[r] = [V::splat(target.bias[o + r]); C];
-        }
+    fn parameters(&self) -> Parameters {
+        self.lattice.parameters()
     }
-    let first = o * w.out_stride;
-    debug_assert!(inner == 0 || first + (R - 1) * w.out_stride + (inner - 1) * w.in_stride < w.data.len());
-    let share = ahead.share(inner);
-    for k in 0..inner {
-        share.fetch::<V>(k);
-        let mut column = [V::zero(); C];
-        for c in 0..C {
-            column[c] = V::get(x, k * lanes + l + c * V::LANES, filled_lanes::<V, C, PART>(c, count));
-        }
-        for r in 0..R {
-            // SAFETY: the largest index is checked by the assertion above, against the sizes fixed at trace time.
-            let weight =
-                V::splat(unsafe { *w.data.get_unchecked(first + r * w.out_stride + k * w.in_stride) });
-            for c in 0..C {
-                sum[r][c] = weight.fma(column[c], sum[r][c]);
-            }
-        }
+    fn output(&self, inputs: &[Shape]) -> Shape {
+        let channels = self.lattice.channels(inputs[0], inputs[1]);
+        let (w, rows) = (inputs[2], self.lattice.patch * self.lattice.patch * channels);
+        assert!(w.shared && w.rows == rows, "a weight of {w:?} on patches of {rows}");
+        Shape::per_sample(w.cols, inputs[0].cols)
     }
-    for r in 0..R {
-        for c in 0..C {
-            let n = filled_lanes::<V, C, PART>(c, count);
-            sum[r][c].put_or_add(target.accumulate, y, (o + r) * lanes + l + c * V::LANES, n);
-        }
+    fn reverse_reads(&self, _: usize) -> Reads {
+        Reads { inputs: 0b111, output: false }
     }
-}
-
-dispatched! {
-    /// `y (+)= w x + bias` for a strip of lanes at a time, so that the strip of x stays in the first-level cache.
-    pub(super) fn product(outputs: usize, inner: usize, w: Weights<'_, T>, x: &[T], target: Target<'_, T>, lanes: usize, y: &mut [T], ahead: &mut Ahead) {
-        let done = match lanes {
-            1 => few_lanes::product::<V, 1>(outputs, inner, w, x, target, y),
-            2 => few_lanes::product::<V, 2>(outputs, inner, w, x, target, y),
-            3 => few_lanes::product::<V, 3>(outputs, inner, w, x, target, y),
-            4 => few_lanes::product::<V, 4>(outputs, inner, w, x, target, y),
-            _ => false,
-        };
-        if done {
-            return;
-        }
-        macro_rules! strip {
-            ($c:literal, $part:literal, $l:expr, $count:expr) => {{
-                let mut o = 0;
-                macro_rules! rows {
-                    ($r:literal) => {
-                        while outputs - o >= $r {
-                            tile::<V, $r, $c, $part>(inner, w, x, target, lanes, (o, $l, $count), y, ahead);
-                            o += $r;
-                        }
-                    };
-                }
-                if V::TILE == 8 {
-                    rows!(8);
-                }
-                rows!(4);
-                rows!(2);
-                rows!(1);
-            }};
-        }
-        let mut l = 0;
-        // a head of one or two outputs: longer strips, whose sums do not wait for each other
-        while outputs <= 2 && lanes - l >= 4 * V::LANES {
-            if V::TILE == 8 && lanes - l >= 8 * V::LANES {
-                strip!(8, false, l, V::LANES);
-                l += 8 * V::LANES;
-            } else {
-                strip!(4, false, l, V::LANES);
-                l += 4 * V::LANES;
-            }
-        }
-        while l < lanes {
-            // strips of three vectors, but 4 = 2 + 2: a strip of one cannot hide the latency of its sums
-            let vectors = (lanes - l).div_ceil(V::LANES);
-            let width = if vectors == 2 || vectors == 4 { 2 } else { vectors.min(3) };
-            let count = lanes - l - (width - 1) * V::LANES;
-            match (width, count < V::LANES) {
-                (3, false) => strip!(3, false, l, V::LANES),
-                (3, true) => strip!(3, true, l, count),
-                (2, false) => strip!(2, false, l, V::LANES),
-                (2, true) => strip!(2, true, l, count),
-                (_, false) => strip!(1, false, l, V::LANES),
-                (_, true) => strip!(1, true, l, count),
-            }
-            l += width * V::LANES;
-        }
+    fn flops(&self, io: &Io) -> f64 {
+        2.0 * io.inputs[2].rows as f64 * io.output_len()
     }
 }

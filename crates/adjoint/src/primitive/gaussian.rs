@@ -1,10 +1,6 @@
-//! Gaussian bumps around moving or static positions: `y[r][i] = height exp(-(x_r - xi_i)² / (2 sigma²))`.
-//!
-//! Differentiated in the positions: `dxi_i = sum_r dy[r][i] y[r][i] (x_r - xi_i) / sigma²`.
+//! Gaussian bumps around positions, `height exp(-(x_r - xi_i)² / (2 sigma²))`.
 
 use super::*;
-use crate::simd::{self, Vector, dispatched};
-use std::f64::consts::LOG2_E;
 
 /// Shape of the bumps and the grid they are sampled on.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,11 +15,50 @@ pub struct Bump {
     pub height: f64,
 }
 
+/// Longest block, in points and in sigma.
+const POINTS: usize = 8;
+const WIDTHS: f64 = 2.0;
+
+impl Bump {
+    fn parameters(&self) -> Parameters {
+        let mut all = vec![
+            ("points", Value::Table(self.points.clone())),
+            ("sigma", Value::Number(self.sigma)),
+            ("height", Value::Number(self.height)),
+        ];
+        all.extend(self.period.map(|period| ("period", Value::Number(period))));
+        all
+    }
+    /// Points whose bumps follow from that of the first: one where nearest images or uneven points leave no
+    /// common spacing.
+    pub(crate) fn block(&self) -> usize {
+        let x = &self.points;
+        if self.period.is_some() || x.len() < 2 {
+            return 1;
+        }
+        let h = self.spacing();
+        let even = x.iter().enumerate().all(|(r, x_r)| (x_r - x[0] - r as f64 * h).abs() < 1e-9 * h.abs());
+        if even && h > 0.0 { ((WIDTHS * self.sigma / h) as usize).clamp(1, POINTS) } else { 1 }
+    }
+    /// Mean distance of neighbouring points.
+    pub(crate) fn spacing(&self) -> f64 {
+        let x = &self.points;
+        (x[x.len() - 1] - x[0]) / (x.len() - 1).max(1) as f64
+    }
+}
+
+/// A bump per agent: `[points][agents]`.
 pub(crate) struct Gaussian {
     pub bump: Bump,
 }
 
 impl Primitive for Gaussian {
+    fn name(&self) -> &'static str {
+        "gaussian"
+    }
+    fn parameters(&self) -> Parameters {
+        self.bump.parameters()
+    }
     fn output(&self, inputs: &[Shape]) -> Shape {
         assert_eq!(inputs[0].rows, 1, "positions are one row");
         Shape { rows: self.bump.points.len(), ..inputs[0] }
@@ -32,122 +67,33 @@ impl Primitive for Gaussian {
         Reads { inputs: 1, output: true }
     }
     fn flops(&self, io: &Io) -> f64 {
-        20.0 * io.output.len(io.samples) as f64
-    }
-    both_precisions!(|self, io| Sampled::<T> {
-        points: self.bump.points.iter().map(|&x| T::of(x)).collect(),
-        inverse_variance: T::of(1.0 / (self.bump.sigma * self.bump.sigma)),
-        // without a period every distance is its own nearest image
-        period: T::of(self.bump.period.unwrap_or(0.0)),
-        frequency: T::of(self.bump.period.map_or(0.0, |p| 1.0 / p)),
-        height: T::of(self.bump.height),
-        lanes: io.output_lanes(),
-    });
-}
-
-struct Sampled<T> {
-    points: Vec<T>,
-    inverse_variance: T,
-    period: T,
-    frequency: T,
-    height: T,
-    lanes: usize,
-}
-
-impl<T: Real> Kernel<T> for Sampled<T> {
-    fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], _: &mut Room<T>) {
-        forward(isa, self, x[0], y);
-    }
-    fn reverse(&self, isa: Isa, seen: Seen<T>, dy: &mut Buffer<T>, dx: &mut [Adjoint<T>], _: &mut Room<T>) {
-        reverse(isa, self, seen.x[0], seen.y, dy, dx[0].accumulate, &mut dx[0].data);
+        20.0 * io.output_len()
     }
 }
 
-/// Distance, to the nearest image where the domain is periodic.
-#[inline(always)]
-fn distance<V: Vector>(k: &Sampled<V::Real>, periodic: bool, x: V::Real, xi: V) -> V {
-    let d = V::splat(x).sub(xi);
-    if periodic { d.mul(V::splat(k.frequency)).round().fnma(V::splat(k.period), d) } else { d }
+/// The weighted sum of the bumps of all agents: `[points][1]`. Inputs: positions, weights.
+pub(crate) struct GaussianSum {
+    pub bump: Bump,
 }
 
-/// Bumps of `C` vectors of positions: neighbours in memory, and independent work.
-#[inline(always)]
-fn forward_strip<V: Vector, const C: usize>(
-    k: &Sampled<V::Real>,
-    periodic: bool,
-    (i, n): (usize, usize),
-    xi: &[V::Real],
-    y: &mut [V::Real],
-) {
-    // e^(-d²/(2 sigma²)) as a power of two
-    let exponent = V::splat(V::Real::of(-0.5 * LOG2_E) * k.inverse_variance);
-    let height = V::splat(k.height);
-    let mut positions = [V::zero(); C];
-    for c in 0..C {
-        positions[c] = V::get(xi, i + c * V::LANES, n);
+impl Primitive for GaussianSum {
+    fn name(&self) -> &'static str {
+        "gaussian_sum"
     }
-    for (row, &x) in k.points.iter().enumerate() {
-        for c in 0..C {
-            let d = distance(k, periodic, x, positions[c]);
-            let value = simd::exp2_negative(d.mul(d).mul(exponent)).mul(height);
-            value.put(y, row * k.lanes + i + c * V::LANES, n);
-        }
+    fn parameters(&self) -> Parameters {
+        self.bump.parameters()
     }
-}
-
-#[inline(always)]
-fn reverse_strip<V: Vector, const C: usize>(
-    k: &Sampled<V::Real>,
-    periodic: bool,
-    (i, n): (usize, usize),
-    xi: &[V::Real],
-    y: &[V::Real],
-    dy: &[V::Real],
-    accumulate: bool,
-    to: &mut [V::Real],
-) {
-    let (mut positions, mut sum) = ([V::zero(); C], [V::zero(); C]);
-    for c in 0..C {
-        positions[c] = V::get(xi, i + c * V::LANES, n);
+    fn output(&self, inputs: &[Shape]) -> Shape {
+        let (xi, w) = (inputs[0], inputs[1]);
+        assert!(xi == w && xi.rows == 1 && !xi.shared, "positions {xi:?} and weights {w:?} are one row each");
+        Shape::per_sample(self.bump.points.len(), 1)
     }
-    for (row, &x) in k.points.iter().enumerate() {
-        for c in 0..C {
-            let at = row * k.lanes + i + c * V::LANES;
-            let slope = V::get(y, at, n).mul(distance(k, periodic, x, positions[c]));
-            sum[c] = slope.fma(V::get(dy, at, n), sum[c]);
-        }
+    fn reverse_reads(&self, _: usize) -> Reads {
+        Reads { inputs: 0b11, output: false }
     }
-    for c in 0..C {
-        sum[c].mul(V::splat(k.inverse_variance)).put_or_add(accumulate, to, i + c * V::LANES, n);
-    }
-}
-
-dispatched! {
-    fn forward(k: &Sampled<T>, xi: &[T], y: &mut [T]) {
-        let periodic = k.period > T::default();
-        let mut i = 0;
-        while i + 4 * V::LANES <= k.lanes {
-            forward_strip::<V, 4>(k, periodic, (i, V::LANES), xi, y);
-            i += 4 * V::LANES;
-        }
-        while i < k.lanes {
-            forward_strip::<V, 1>(k, periodic, (i, V::LANES.min(k.lanes - i)), xi, y);
-            i += V::LANES;
-        }
-    }
-}
-
-dispatched! {
-    fn reverse(k: &Sampled<T>, xi: &[T], y: &[T], dy: &[T], accumulate: bool, to: &mut [T]) {
-        let periodic = k.period > T::default();
-        let mut i = 0;
-        while i + 4 * V::LANES <= k.lanes {
-            reverse_strip::<V, 4>(k, periodic, (i, V::LANES), xi, y, dy, accumulate, to);
-            i += 4 * V::LANES;
-        }
-        while i < k.lanes {
-            reverse_strip::<V, 1>(k, periodic, (i, V::LANES.min(k.lanes - i)), xi, y, dy, accumulate, to);
-            i += V::LANES;
-        }
+    fn flops(&self, io: &Io) -> f64 {
+        // two exponentials per block, three operations per point and bump
+        let per_point = 3.0 + 40.0 / self.bump.block() as f64;
+        per_point * (self.bump.points.len() * io.lanes(0)) as f64
     }
 }

@@ -120,13 +120,14 @@ impl<'t> Var<'t> {
     pub fn solve(self, system: &Tridiagonal) -> Var<'t> {
         self.unary(Solve { system: system.clone() })
     }
-    /// Coefficients of the real Fourier series along the rows: `2 (n/2 + 1)` rows, real and imaginary parts in turn.
+    /// Coefficients of the real Fourier series along the rows: `2 (n/2 + 1)` rows, real and imaginary parts
+    /// in turn.
     pub fn rfft(self) -> Var<'t> {
-        self.unary(Fourier::forward(self.shape.rows))
+        self.unary(Fourier { n: self.shape.rows, inverse: false })
     }
     /// The real field of `n` points whose [`Var::rfft`] this is.
     pub fn irfft(self, n: usize) -> Var<'t> {
-        self.unary(Fourier::inverse(n))
+        self.unary(Fourier { n, inverse: true })
     }
     /// Fourier coefficients times a constant complex symbol, given as `[re, im]` per mode.
     pub fn symbol(self, symbol: &[[f64; 2]]) -> Var<'t> {
@@ -142,8 +143,8 @@ impl<'t> Var<'t> {
         inputs[0].tracer.apply(Symbol { values }, &inputs)
     }
 
-    /// A constant matrix along each axis of a field: `[x.inputs * y.inputs][cols]` to `[x.outputs * y.outputs][cols]`, the second
-    /// axis running fastest.
+    /// A constant matrix along each axis of a field: `[x.inputs * y.inputs][cols]` to
+    /// `[x.outputs * y.outputs][cols]`, the second axis running fastest.
     pub fn separable(self, x: &Axis, y: &Axis) -> Var<'t> {
         self.unary(Separable { axes: [x.clone(), y.clone()], transposed: false })
     }
@@ -155,7 +156,8 @@ impl<'t> Var<'t> {
     pub fn quadratic(self, other: Var<'t>, [a, b, c]: [f64; 3]) -> Var<'t> {
         self.tracer.apply(Quadratic { a, b, c }, &[self, other])
     }
-    /// `sum of table * value` over up to six values of one shape; a table is a number per row, or one for all rows.
+    /// `sum of table * value` over up to six values of one shape; a table is a number per row, or one for all
+    /// rows.
     pub fn combination(terms: &[(&[f64], Var<'t>)]) -> Var<'t> {
         // a value that all samples share is laid out like the others
         let shape = terms.iter().map(|t| t.1.shape).reduce(common_shape).expect("something to combine");
@@ -185,21 +187,23 @@ impl<'t> Var<'t> {
     pub fn limit_length(self, limit: f64) -> Var<'t> {
         self.unary(LimitLength { limit })
     }
-    /// Every column divided by its largest value; the maximum is differentiated, at the first row that attains it.
+    /// Every column divided by its largest value; the maximum is differentiated, at the first row that
+    /// attains it.
     pub fn peak_one(self) -> Var<'t> {
         self.unary(PeakOne)
     }
 
-    /// `weightᵀ self (+ bias)`: a dense layer along the rows. The weight is `[inputs][outputs]`, the bias a parameter `[outputs][1]` or any
-    /// value of the result's shape.
+    /// `weightᵀ self (+ bias)`: a dense layer along the rows. The weight is `[inputs][outputs]`, the bias a
+    /// parameter `[outputs][1]` or any value of the result's shape.
     pub fn dense(self, weight: Var<'t>, bias: Option<Var<'t>>) -> Var<'t> {
         match bias {
             Some(bias) => self.tracer.apply(Dense, &[self, weight, bias]),
             None => self.tracer.apply(Dense, &[self, weight]),
         }
     }
-    /// A 3 x 3 convolution with a rectifier on patches of `patch` points, `[px * py * channels][agents]` with rows in (x, y, channel) order,
-    /// zero outside them. The weight is `[9 * channels][outputs]` with rows in (x offset, y offset, channel) order.
+    /// A 3 x 3 convolution with a rectifier on patches of `patch` points, `[px * py * channels][agents]` with
+    /// rows in (x, y, channel) order, zero outside them. The weight is `[9 * channels][outputs]` with rows in
+    /// (x offset, y offset, channel) order.
     pub fn conv_patch(self, patch: (usize, usize), weight: Var<'t>, bias: Var<'t>) -> Var<'t> {
         self.tracer.apply(ConvPatch { patch: [patch.0, patch.1] }, &[self, weight, bias])
     }
@@ -212,30 +216,34 @@ impl<'t> Var<'t> {
         self.unary(SoftNormTanh)
     }
 
-    /// The field carried for one step by a flow, `displacement` (`[2 rows][cols]`: along the rows, then along the columns) in
-    /// cells, each component at most 1; traced back, bilinear, the source clamped to the grid.
+    /// The field carried for one step by a flow, `displacement` (`[2 rows][cols]`: along the rows, then along
+    /// the columns) in cells, each component at most 1; traced back, bilinear, the source clamped to the
+    /// grid.
     pub fn advect(self, displacement: Var<'t>) -> Var<'t> {
         let [rho, displacement] = [self, displacement]
             .map(|value| value.broadcast(Shape::per_sample(value.shape.rows, value.shape.cols)));
         self.tracer.apply(Advect, &[rho, displacement])
     }
-    /// What agents at positions `self` (`[1][agents]`) see of fields `[n][1]`: `width` lattice points of each, stacked.
+    /// What agents at positions `self` (`[1][agents]`) see of fields `[n][1]`: `width` lattice points of
+    /// each, stacked.
     pub fn windows(self, fields: &[Var<'t>], lattice: Lattice) -> Var<'t> {
         let mut inputs = vec![self];
         inputs.extend_from_slice(fields);
         self.tracer.apply(Window { lattice }, &inputs)
     }
-    /// What agents at positions `self` (`[2][agents]`: x, y) see of fields `[channels * nx][ny]`: squares of `patch²` points of each,
-    /// `[patch² * channels][agents]` with rows in the order (x, y, channel).
+    /// What agents at positions `self` (`[2][agents]`: x, y) see of fields `[channels * nx][ny]`: squares of
+    /// `patch²` points of each, `[patch² * channels][agents]` with rows in the order (x, y, channel).
     pub fn patches(self, fields: Var<'t>, lattice: PatchLattice) -> Var<'t> {
         self.tracer.apply(Patches { lattice }, &[self, fields])
     }
-    /// A dense layer on what agents at positions `self` (`[2][agents]`) see of feature maps `[channels * nx][ny]`: `[outputs][agents]`. The weight is `[p * p * channels][outputs]`
-    /// with rows in (x, y, channel) order. No gradient flows to the positions.
+    /// A dense layer on what agents at positions `self` (`[2][agents]`) see of feature maps
+    /// `[channels * nx][ny]`: `[outputs][agents]`. The weight is `[p * p * channels][outputs]` with rows in
+    /// (x, y, channel) order. No gradient flows to the positions.
     pub fn patch_dense(self, features: Var<'t>, weight: Var<'t>, lattice: PatchLattice) -> Var<'t> {
         self.tracer.apply(PatchDense { lattice }, &[self, features, weight])
     }
-    /// Sum of the squares of everything agents at positions `self` see of feature maps: `[1][agents]`. No gradient flows to the positions.
+    /// Sum of the squares of everything agents at positions `self` see of feature maps: `[1][agents]`. No
+    /// gradient flows to the positions.
     pub fn patch_squares(self, features: Var<'t>, lattice: PatchLattice) -> Var<'t> {
         self.tracer.apply(PatchSquares { lattice }, &[self, features])
     }

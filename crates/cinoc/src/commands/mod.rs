@@ -8,6 +8,7 @@ pub mod reproduce;
 pub mod subject;
 pub mod sweep;
 pub mod tasks;
+pub mod trace;
 pub mod train;
 pub mod verify;
 

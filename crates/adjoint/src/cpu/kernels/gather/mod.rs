@@ -1,0 +1,7 @@
+//! What agents see of fields.
+
+mod patches;
+mod squares;
+mod window;
+
+use super::*;

@@ -1,0 +1,6 @@
+//! Gaussian bumps around positions.
+
+mod bumps;
+mod sum;
+
+use super::*;

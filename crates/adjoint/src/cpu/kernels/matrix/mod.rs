@@ -1,0 +1,7 @@
+//! Constant matrices.
+
+mod separable;
+mod sparse;
+mod tridiagonal;
+
+use super::*;
