@@ -43,8 +43,9 @@ impl View {
         let mut looks =
             Looks { start, count: BLOCK.min(self.lanes - start), cells: [0; BLOCK], offsets: [0.0; BLOCK] };
         let mut at = [0.0; BLOCK];
-        for (at, x) in at.iter_mut().zip(&xi[start..start + looks.count]) {
-            *at = x.f64() * density;
+        let xi = &xi[start..start + looks.count];
+        for j in 0..xi.len() {
+            at[j] = xi[j].f64() * density;
         }
         // no decision per lane, so that lanes are computed together
         for j in 0..BLOCK {

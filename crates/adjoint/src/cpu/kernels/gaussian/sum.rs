@@ -211,7 +211,8 @@ dispatched! {
         sweep!(V, k.points.len(), |r, n| {
             let x = V::get(&k.points, r, n);
             let mut sum = V::zero();
-            for (&xi, &w) in xi.iter().zip(w) {
+            for i in 0..xi.len() {
+                let (xi, w) = (xi[i], w[i]);
                 let d = nearest(k, x.sub(V::splat(xi)));
                 sum = alone(k, d).fma(V::splat(w), sum);
             }
