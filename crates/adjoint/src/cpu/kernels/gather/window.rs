@@ -192,7 +192,10 @@ dispatched! {
         let (mut point, mut before) = ([T::default(); BLOCK], [[T::default(); BLOCK]; MAX_INPUTS]);
         for start in (0..lanes).step_by(BLOCK) {
             let looks = view.looks(xi, start);
-            let offsets = looks.offsets.map(T::of);
+            let mut offsets = [T::default(); BLOCK];
+            for j in 0..BLOCK {
+                offsets[j] = T::of(looks.offsets[j]);
+            }
             view.points(&looks, width + 1, #[inline(always)] |k, at| {
                 for (f, field) in fields.iter().enumerate() {
                     gather::<V>(field, at, &mut point);
@@ -227,7 +230,10 @@ dispatched! {
         let (mut point, mut dpoint) = ([T::default(); BLOCK], [T::default(); BLOCK]);
         for start in (0..lanes).step_by(BLOCK) {
             let looks = view.looks(x[0], start);
-            let offsets = looks.offsets.map(T::of);
+            let mut offsets = [T::default(); BLOCK];
+            for j in 0..BLOCK {
+                offsets[j] = T::of(looks.offsets[j]);
+            }
             let mut slope = [T::default(); BLOCK];
             for (f, to) in dfields.iter_mut().enumerate() {
                 let field = x[1 + f];
