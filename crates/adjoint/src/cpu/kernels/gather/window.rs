@@ -43,9 +43,9 @@ impl View {
         let mut looks =
             Looks { start, count: BLOCK.min(self.lanes - start), cells: [0; BLOCK], offsets: [0.0; BLOCK] };
         let mut at = [0.0; BLOCK];
-        let xi = &xi[start..start + looks.count];
-        for j in 0..xi.len() {
-            at[j] = xi[j].f64() * density;
+        let (to, from) = (&mut at[..looks.count], &xi[start..start + looks.count]);
+        for j in 0..looks.count {
+            to[j] = from[j].f64() * density;
         }
         // no decision per lane, so that lanes are computed together
         for j in 0..BLOCK {

@@ -211,6 +211,7 @@ dispatched! {
         sweep!(V, k.points.len(), |r, n| {
             let x = V::get(&k.points, r, n);
             let mut sum = V::zero();
+            let w = &w[..xi.len()];
             for i in 0..xi.len() {
                 let (xi, w) = (xi[i], w[i]);
                 let d = nearest(k, x.sub(V::splat(xi)));
