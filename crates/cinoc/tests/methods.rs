@@ -99,7 +99,7 @@ fn wrong_settings_of_a_method_are_refused() {
     assert!(ppo("method.network=convolutional").contains("in 1D"));
     assert!(ppo("method.on_policy.gamma=1.5").contains("from 0 to 1"));
     assert!(ppo("method.off_policy.tau=0.1").contains("unknown key"));
-    assert!(ppo("method.hidden=[]").contains("one or more widths"));
+    assert!(ppo("method.hidden=[]").contains("one or more whole numbers"));
     // the operator policy has no method to set
     assert!(refused(&["train", "heat1d", "--set", "method.name=ppo"]).contains("unknown key"));
 }

@@ -137,7 +137,7 @@ fn what_does_not_fit_is_refused_in_one_line() {
     for (task, set, parts) in [
         ("heat2d", "observe.patch=40", &["observe.patch = 40", "32"][..]),
         ("heat2d", "observe.patch=7", &["observe.patch = 7", "even"]),
-        ("heat2d", "policy.conv=[0]", &["policy.conv", "channels"]),
+        ("heat2d", "policy.conv=[0]", &["policy.conv", "whole numbers"]),
         ("heat2d", "policy.conv=16", &["policy.conv", "list"]),
         ("heat2d", "grid.n=40", &["grid.n = 40", "32 or 63"]),
         ("heat2d", "policy.padding=mirror", &["policy.padding", "zero", "field"]),

@@ -33,14 +33,17 @@ pub(crate) struct Share {
 impl Ahead {
     /// Forgets what was left, and starts with the first of these buffers.
     pub fn expect<'a, T: 'a>(&mut self, buffers: impl DoubleEndedIterator<Item = &'a [T]>) {
-        let addresses = |buffer: &[T]| {
-            let range = buffer.as_ptr_range();
-            range.start as usize..range.end as usize
-        };
         self.later.clear();
-        self.later.extend(buffers.rev().map(addresses).filter(|range| !range.is_empty()));
+        let mut bytes = 0;
+        for buffer in buffers.rev() {
+            let range = buffer.as_ptr_range();
+            let range = range.start as usize..range.end as usize;
+            if !range.is_empty() {
+                bytes += range.len();
+                self.later.push(range);
+            }
+        }
         self.now = 0..0;
-        let bytes: usize = self.later.iter().map(Range::len).sum();
         // some room at the end, and no less than one byte
         self.pace = (bytes * 5 / 4 / self.rounds.max(1)).clamp(1, FASTEST);
         self.rounds = 0;

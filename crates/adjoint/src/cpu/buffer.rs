@@ -22,12 +22,14 @@ impl<T: Copy + Default> Buffer<T> {
 
 impl<T> Deref for Buffer<T> {
     type Target = [T];
+    #[inline]
     fn deref(&self) -> &[T] {
         &self.data[self.start..self.start + self.len]
     }
 }
 
 impl<T> DerefMut for Buffer<T> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
         &mut self.data[self.start..self.start + self.len]
     }

@@ -153,8 +153,8 @@ impl<T: Real> Worker<T> {
     fn forward_op(&mut self, op: &Op, kernel: &dyn Kernel<T>, isa: Isa) {
         let mut y = take(&mut self.values[op.output]);
         let mut x: [&[T]; MAX_INPUTS] = [&[]; MAX_INPUTS];
-        for (x, &slot) in x.iter_mut().zip(&op.inputs) {
-            *x = &self.values[slot];
+        for (i, &slot) in op.inputs.iter().enumerate() {
+            x[i] = &self.values[slot];
         }
         // SAFETY: slots have the lengths of the shapes that the plan and the kernel were made for, and the
         // room has the length that the most demanding kernel asked for.
@@ -299,16 +299,17 @@ impl<T: Real> Worker<T> {
     fn reverse_op(&mut self, op: &Op, kernel: &dyn Kernel<T>, isa: Isa) {
         let Some(r) = &op.reverse else { return };
         let mut dy = take(&mut self.adjoints[r.from]);
-        for (dx, to) in self.dx.iter_mut().zip(&r.to) {
+        for (i, to) in r.to.iter().enumerate() {
+            let dx = &mut self.dx[i];
             if let Target::Add(slot) | Target::Write(slot) = *to {
                 swap(&mut dx.data, &mut self.adjoints[slot]);
                 dx.accumulate = matches!(to, Target::Add(_));
             }
         }
         let mut seen = Seen { x: [&[]; MAX_INPUTS], y: &[] };
-        for (x, slot) in seen.x.iter_mut().zip(&r.seen_inputs) {
+        for (i, slot) in r.seen_inputs.iter().enumerate() {
             if let Some(slot) = slot {
-                *x = &self.values[*slot];
+                seen.x[i] = &self.values[*slot];
             }
         }
         if let Some(slot) = r.seen_output {
@@ -316,9 +317,11 @@ impl<T: Real> Worker<T> {
         }
         // SAFETY: as in `forward_op`; the plan lists the values that the rule reads.
         unsafe { kernel.reverse(isa, seen, &mut dy, &mut self.dx[..r.to.len()], &mut self.room) };
-        for (dx, to) in self.dx.iter_mut().zip(&r.to) {
+        for (i, to) in r.to.iter().enumerate() {
             match *to {
-                Target::Add(slot) | Target::Write(slot) => swap(&mut dx.data, &mut self.adjoints[slot]),
+                Target::Add(slot) | Target::Write(slot) => {
+                    swap(&mut self.dx[i].data, &mut self.adjoints[slot])
+                }
                 Target::HandOver(slot) => swap(&mut dy, &mut self.adjoints[slot]),
                 Target::None => {}
             }

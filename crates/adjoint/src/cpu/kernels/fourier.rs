@@ -386,8 +386,9 @@ dispatched! {
             let (re, im) = (2 * k * lanes, (2 * k + 1) * lanes);
             sweep!(V, lanes, |l, n| {
                 let mut sum = Complex(V::get(x[0], re + l, n), V::get(x[0], im + l, n)).times(symbols[0][k]);
-                for (symbol, x) in symbols.iter().zip(x).skip(1) {
-                    sum = sum.add(Complex(V::get(x, re + l, n), V::get(x, im + l, n)).times(symbol[k]));
+                for i in 1..symbols.len() {
+                    let part = Complex(V::get(x[i], re + l, n), V::get(x[i], im + l, n));
+                    sum = sum.add(part.times(symbols[i][k]));
                 }
                 sum.0.put_or_add(accumulate, y, re + l, n);
                 sum.1.put_or_add(accumulate, y, im + l, n);

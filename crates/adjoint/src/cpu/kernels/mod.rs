@@ -46,10 +46,12 @@ pub(crate) struct Adjoint<T> {
 }
 
 impl<T: Real> Adjoint<T> {
+    #[inline]
     fn wanted(&self) -> bool {
         !self.data.is_empty()
     }
     /// Clears it, so that a rule which only adds may start.
+    #[inline]
     fn prepare(&mut self) {
         if !self.accumulate {
             self.data.fill(T::default());
@@ -65,12 +67,14 @@ pub(crate) struct Room<T> {
 
 impl<T> Deref for Room<T> {
     type Target = [T];
+    #[inline]
     fn deref(&self) -> &[T] {
         &self.memory
     }
 }
 
 impl<T> DerefMut for Room<T> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
         &mut self.memory
     }

@@ -169,12 +169,16 @@ avx!(F32x16, __m512, f32, 16, 8, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_
     }
     #[inline(always)]
     unsafe fn gather(from: &[f32], at: &[u32; 16]) -> Self {
-        at.iter().for_each(|&at| check(at as usize, 1, from.len()));
+        for &at in at {
+            check(at as usize, 1, from.len());
+        }
         unsafe { Self(_mm512_i32gather_ps::<4>(_mm512_loadu_si512(at.as_ptr().cast()), from.as_ptr())) }
     }
     #[inline(always)]
     unsafe fn scatter(self, to: &mut [f32], at: &[u32; 16]) {
-        at.iter().for_each(|&at| check(at as usize, 1, to.len()));
+        for &at in at {
+            check(at as usize, 1, to.len());
+        }
         unsafe { _mm512_i32scatter_ps::<4>(to.as_mut_ptr(), _mm512_loadu_si512(at.as_ptr().cast()), self.0) }
     }
     #[inline(always)]

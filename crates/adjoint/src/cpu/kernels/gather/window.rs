@@ -43,8 +43,9 @@ impl View {
         let mut looks =
             Looks { start, count: BLOCK.min(self.lanes - start), cells: [0; BLOCK], offsets: [0.0; BLOCK] };
         let mut at = [0.0; BLOCK];
-        for (at, x) in at.iter_mut().zip(&xi[start..start + looks.count]) {
-            *at = x.f64() * density;
+        let (to, from) = (&mut at[..looks.count], &xi[start..start + looks.count]);
+        for j in 0..looks.count {
+            to[j] = from[j].f64() * density;
         }
         // no decision per lane, so that lanes are computed together
         for j in 0..BLOCK {
@@ -191,7 +192,10 @@ dispatched! {
         let (mut point, mut before) = ([T::default(); BLOCK], [[T::default(); BLOCK]; MAX_INPUTS]);
         for start in (0..lanes).step_by(BLOCK) {
             let looks = view.looks(xi, start);
-            let offsets = looks.offsets.map(T::of);
+            let mut offsets = [T::default(); BLOCK];
+            for j in 0..BLOCK {
+                offsets[j] = T::of(looks.offsets[j]);
+            }
             view.points(&looks, width + 1, #[inline(always)] |k, at| {
                 for (f, field) in fields.iter().enumerate() {
                     gather::<V>(field, at, &mut point);
@@ -226,7 +230,10 @@ dispatched! {
         let (mut point, mut dpoint) = ([T::default(); BLOCK], [T::default(); BLOCK]);
         for start in (0..lanes).step_by(BLOCK) {
             let looks = view.looks(x[0], start);
-            let offsets = looks.offsets.map(T::of);
+            let mut offsets = [T::default(); BLOCK];
+            for j in 0..BLOCK {
+                offsets[j] = T::of(looks.offsets[j]);
+            }
             let mut slope = [T::default(); BLOCK];
             for (f, to) in dfields.iter_mut().enumerate() {
                 let field = x[1 + f];

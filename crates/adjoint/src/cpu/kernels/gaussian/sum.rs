@@ -89,7 +89,7 @@ unsafe fn start<V: Vector>(k: &Bumps<V::Real>, d: V) -> (V, V) {
     // are slow. Where it rises along the block it has to be there from e^-50 on, where it falls it need not
     // go on below e^-32
     let floor = <V::Real as sealed::Lanes>::EXP_FLOOR;
-    let [rising, falling] = [14.0, 32.0].map(|above| V::of((floor + above) * LOG2_E));
+    let (rising, falling) = (V::of((floor + 14.0) * LOG2_E), V::of((floor + 32.0) * LOG2_E));
     let lowest = V::select_lt(V::zero(), d, falling, rising);
     let exponent = d.mul(d).mul(V::splat(k.square));
     let value = V::select_lt(exponent, lowest, V::zero(), math::exp2_negative(exponent));
@@ -211,7 +211,9 @@ dispatched! {
         sweep!(V, k.points.len(), |r, n| {
             let x = V::get(&k.points, r, n);
             let mut sum = V::zero();
-            for (&xi, &w) in xi.iter().zip(w) {
+            let w = &w[..xi.len()];
+            for i in 0..xi.len() {
+                let (xi, w) = (xi[i], w[i]);
                 let d = nearest(k, x.sub(V::splat(xi)));
                 sum = alone(k, d).fma(V::splat(w), sum);
             }

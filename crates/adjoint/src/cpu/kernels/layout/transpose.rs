@@ -99,8 +99,8 @@ unsafe fn groups<V: Vector, const G: usize>(
 ) {
     for c in block.cols.clone() {
         let to = &mut y[(c * block.stride.1 + block.rows.start) * G..][..block.rows.len() * G];
-        for (r, to) in block.rows.clone().zip(to.as_chunks_mut::<G>().0) {
-            let at = (r * block.stride.0 + c) * G;
+        for (i, to) in to.as_chunks_mut::<G>().0.iter_mut().enumerate() {
+            let at = ((block.rows.start + i) * block.stride.0 + c) * G;
             debug_assert!(at + G <= x.len());
             // SAFETY: r and c lie inside the source, which holds rows * cols groups.
             let from = unsafe { &*x.as_ptr().add(at).cast::<[V::Real; G]>() };

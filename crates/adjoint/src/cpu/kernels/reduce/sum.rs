@@ -47,9 +47,7 @@ dispatched! {
             return;
         }
         for run in to.chunks_exact_mut(dy.len()) {
-            for (to, dy) in run.iter_mut().zip(dy) {
-                *to += *dy;
-            }
+            sweep!(V, run.len(), |i, n| { V::get(dy, i, n).put_or_add(true, run, i, n); });
         }
     }
 }
@@ -61,10 +59,12 @@ dispatched! {
             sweep!(V, to.len(), |i, n| { V::get(x, i, n).mul(twice).put_or_add(true, to, i, n); });
             return;
         }
-        for (run, x) in to.chunks_exact_mut(dy.len()).zip(x.chunks_exact(dy.len())) {
-            for ((to, dy), x) in run.iter_mut().zip(dy).zip(x) {
-                *to += (*x + *x) * *dy;
-            }
+        for (run, to) in to.chunks_exact_mut(dy.len()).enumerate() {
+            let x = &x[run * dy.len()..][..dy.len()];
+            sweep!(V, to.len(), |i, n| {
+                let x = V::get(x, i, n);
+                x.add(x).mul(V::get(dy, i, n)).put_or_add(true, to, i, n);
+            });
         }
     }
 }
