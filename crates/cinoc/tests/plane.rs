@@ -142,7 +142,7 @@ fn what_does_not_fit_is_refused_in_one_line() {
         ("heat2d", "grid.n=40", &["grid.n = 40", "32 or 63"]),
         ("heat2d", "policy.padding=mirror", &["policy.padding", "zero", "field"]),
         ("heat2d-obstacles", "obstacles.layout=ring", &["obstacles.layout", "diagonal"]),
-        ("density2d", "physics.limit=2", &["physics.limit = 2", "neighbouring"]),
+        ("density2d", "physics.limit=2", &["physics.limit = 2", "to 1"]),
         ("density2d", "grid.n_y=100", &["grid.n_y = 100", "80"]),
         ("density2d", "data.start=[0.5, 0.2]", &["data.start", "smaller one first"]),
         ("density2d", "actuation.u_max=3", &["unknown key", "heat2d"]),
