@@ -5,7 +5,7 @@
 //!
 //! # A PDE of your own
 //!
-//! A [`Task`](prelude::Task) is a value: the equation with its scheme, how cases are drawn, and a preset. A program that
+//! A `Task` is a value: the equation with its scheme, how cases are drawn, and a preset. A program that
 //! ends in [`command_line`] has every command for it: `train`, `eval`, `plot`, `sweep`, `bench`, `check-gradients`, and
 //! the baselines. The folder `examples` holds two such programs.
 //!

@@ -3,7 +3,7 @@
 //! A [`Task`] says what no setting can change: the equation with its scheme, how cases are drawn, what the fields of the
 //! state are, how the domain ends. Numbers are settings; the task names them in its preset. Everything else (closed loop,
 //! training, evaluation, baselines, figures) takes the task from the [`Config`] it is given, and never asks which
-//! one it is. The tasks of this library are eight such values ([`crate::tasks`]).
+//! one it is. The tasks of this library are eight such values ([`Tasks::built_in`]).
 //!
 //! ```
 //! use cinoc_control::{Config, Task};

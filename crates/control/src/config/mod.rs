@@ -1,6 +1,6 @@
 //! What a run is: every number of a task, its controller and its training, in one typed [`Config`].
 //!
-//! A task is a TOML preset compiled into the library ([`tasks`]). A user's file and `key=value` settings override
+//! A task is a TOML preset compiled into the library ([`crate::Task`]). A user's file and `key=value` settings override
 //! it (`merge`), the result is deserialised and checked once (`validate`), and only then used. A preset
 //! names every key its task has; a key that is `None` here is one the task does not have.
 
