@@ -114,7 +114,11 @@ fn divergence_stops_with_the_step_and_keeps_the_last_good_state() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     // actuation far beyond what single precision can square
-    let output = train(at, "heat1d", &["--set", "actuation.u_max=1e12", "--set", "loss.track=1e12", "--set", "loss.effort_u=1e12"]);
+    let output = train(
+        at,
+        "heat1d",
+        &["--set", "actuation.u_max=1e12", "--set", "loss.track=1e12", "--set", "loss.effort_u=1e12"],
+    );
     let message = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{message}");
     assert!(message.contains("heat1d diverged in update 1") && message.contains("step"), "{message}");
