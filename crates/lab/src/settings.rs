@@ -3,7 +3,7 @@
 use cinoc_control::Config;
 use toml::{Table, Value};
 
-/// `key=value` for every setting of `config` that `base` has otherwise, in alphabetical order.
+/// `key=value` for every setting of `config` that `base` has otherwise, in the order of the preset.
 pub fn changed_settings(base: &Config, config: &Config) -> Vec<String> {
     let mut changed = Vec::new();
     differences(&table(base), &table(config), "", &mut changed);
@@ -56,9 +56,9 @@ mod tests {
         ];
         let changed = [
             "agents=30",
+            "time.steps=10",
             "policy.softnorm=false",
             "policy.trunk_base=2pi",
-            "time.steps=10",
             "train.lr_end=0.0000001",
         ];
         assert_eq!(round_trip("fkpp1d", &sets), changed);
