@@ -275,6 +275,9 @@ pub struct Reproduce {
     /// keeps its results of the other tasks, except with methods.
     #[arg(long, value_delimiter = ',', value_name = "TASK,...")]
     pub tasks: Option<Vec<String>>,
+    /// With table: only these rows of a task: default, paper (the presets), dpc (the strongest baseline).
+    #[arg(long, value_delimiter = ',', value_name = "ROW,...")]
+    pub rows: Option<Vec<String>>,
     /// Folder for results [default: results, or runs/quick/results].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::terminal::{Bar, paint, table};
 use cinoc_control::Tasks;
 use cinoc_control::config::methods;
-use cinoc_lab::experiments::{Experiment, experiment, experiments};
+use cinoc_lab::experiments::{Experiment, TABLE_ROWS, experiment, experiments};
 use cinoc_lab::results::{Results, State, page};
 use cinoc_lab::workshop::{LabError, Size, Workshop};
 use cinoc_learn::files::write_atomically;
@@ -67,6 +67,10 @@ fn reproduce(request: &Reproduce, chosen: Vec<&Experiment>) -> Result<(), Failur
     workshop.methods = known(&request.methods, "--methods", methods().iter().map(|method| method.name))?;
     workshop.tasks =
         known(&request.tasks, "--tasks", Tasks::built_in().iter().map(|task| task.name.as_str()))?;
+    workshop.rows = known(&request.rows, "--rows", TABLE_ROWS.into_iter())?;
+    if let Some(other) = chosen.iter().find(|known| known.name != "table" && workshop.rows.is_some()) {
+        return Err(Failure::Request(format!("--rows does not go with {}, only with table", other.name)));
+    }
     if let (Some(_), Some(name)) =
         (&workshop.tasks, chosen.iter().map(|known| known.name).find(|name| !BY_TASK.contains(name)))
     {

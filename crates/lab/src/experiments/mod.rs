@@ -26,6 +26,8 @@ use cinoc_learn::evaluate::{Metric, Spread};
 
 use crate::published::{Reported, reported};
 use crate::results::{Chart, Cost, Results, Table};
+pub use table::ROWS as TABLE_ROWS;
+
 use crate::workshop::{LabError, Measured, PerCase, Size, Workshop};
 
 /// Updates of ablations, which are compared only with each other.

@@ -13,7 +13,7 @@ use crate::workshop::{LabError, Measured, PerCase, Point, Sample, Workshop};
 use cinoc_learn::evaluate::Spread;
 
 /// Rows of a task: both presets, and the strongest baseline.
-const ROWS: [&str; 3] = ["default", "paper", "dpc"];
+pub const ROWS: [&str; 3] = ["default", "paper", "dpc"];
 
 fn config(workshop: &Workshop<'_>, row: &str, task: &str, seed: u64) -> Result<Config, LabError> {
     match row {
@@ -50,7 +50,7 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     for task in Tasks::built_in().iter().filter(|task| workshop.has_task(&task.name)) {
         // baselines in 2D are large networks: a quick run has one in 1D
         let all = workshop.size.pick(true, task.name == "heat1d");
-        for row in ROWS.into_iter().filter(|row| all || *row != "dpc") {
+        for row in ROWS.into_iter().filter(|row| workshop.has_row(row) && (all || *row != "dpc")) {
             let sample = workshop.size.pick(cases(&task.name), Sample::Test(2));
             let mut points = Vec::new();
             for seed in seeds(workshop, &Config::preset(&task.name)?) {

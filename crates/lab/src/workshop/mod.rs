@@ -72,6 +72,8 @@ pub struct Workshop<'a> {
     pub methods: Option<Vec<String>>,
     /// Tasks that methods are compared on; `None` for all.
     pub tasks: Option<Vec<String>>,
+    /// Rows of the main table; `None` for all.
+    pub rows: Option<Vec<String>>,
     /// Folder of runs and measurements.
     pub folder: PathBuf,
     /// Folder of shipped policies.
@@ -128,6 +130,7 @@ impl<'a> Workshop<'a> {
             seeds,
             methods: None,
             tasks: None,
+            rows: None,
             folder,
             shipped,
             watch,
@@ -148,6 +151,11 @@ impl<'a> Workshop<'a> {
     /// Whether a task was chosen.
     pub fn has_task(&self, name: &str) -> bool {
         self.tasks.as_ref().is_none_or(|chosen| chosen.iter().any(|task| task == name))
+    }
+
+    /// Whether a row of the main table was chosen.
+    pub fn has_row(&self, name: &str) -> bool {
+        self.rows.as_ref().is_none_or(|chosen| chosen.iter().any(|row| row == name))
     }
 
     /// An error if the work was stopped.
