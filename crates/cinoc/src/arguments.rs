@@ -37,7 +37,7 @@ pub enum Command {
     Verify(Verify),
     /// Write report and figures of a run or a policy again.
     Plot(Plot),
-    /// Measure a policy along one axis: agents, noise, failure, physics or grid.
+    /// Measure a policy along one axis: agents, noise, failure, grid or physics.
     Sweep(Sweep),
     /// Reproduce an experiment of the paper: train what it needs, measure, write tables and figures.
     Reproduce(Reproduce),
@@ -191,53 +191,36 @@ impl From<AnimationFormat> for cinoc_lab::figures::AnimationFormat {
 #[derive(Args)]
 #[command(after_help = "Examples:
   cinoc sweep agents policies/fkpp1d.safetensors
-  cinoc sweep agents runs/heat2d-0 --values 1,4,16 --cases 20
+  cinoc sweep agents runs/heat2d-0 --values 10,20,x4 --cases 20
+  cinoc sweep physics policies/fkpp1d.safetensors --values x0.5,x2
+  cinoc sweep physics.nu policies/heat1d.safetensors --values 0.1,0.2,0.4
   cinoc sweep failure policies/heat1d.safetensors --out failure
-  cinoc sweep grid policies/ks2d.safetensors --values 1,2 --cases 4 --json")]
+  cinoc sweep grid policies/ks1d.safetensors --values x1,x2 --cases 4 --json")]
 pub struct Sweep {
-    /// The setting to change.
-    #[arg(value_enum)]
-    pub axis: SweepAxis,
+    /// What to change: agents, noise, failure, grid, physics (every coefficient of the equation in turn), or
+    /// physics.NAME (one of them).
+    pub axis: String,
     /// Run directory or policy file.
     pub policy: PathBuf,
-    /// Values to measure at: multiples of the training value (agents, physics, grid), fractions of the agents
-    /// (failure), or standard deviations of the sensor noise, with twice that for the actuators (noise).
-    #[arg(long, value_delimiter = ',', value_name = "X,Y,...", allow_negative_numbers = true)]
-    pub values: Option<Vec<f64>>,
-    /// Held-out cases per value.
+    /// Values to measure at, absolute (10,20,40) or multiples of the value in training (x0.5,x2). agents:
+    /// numbers of agents; grid: points along x; physics.NAME: the coefficient; noise: standard deviations of
+    /// the sensor noise, with twice that for the actuators; failure: shares of the agents. noise and failure
+    /// take no multiples. The value of the training is always measured too.
+    #[arg(long, value_delimiter = ',', value_name = "X,Y,...", allow_hyphen_values = true)]
+    pub values: Option<Vec<String>>,
+    /// Number of test cases per value.
     #[arg(long, value_name = "N", default_value = "50", value_parser = at_least_one)]
     pub cases: usize,
-    /// Folder for tables and figures [default: none, the table is printed].
+    /// Write tables (Markdown, CSV, JSON) and figures into this folder. Without it, the table is printed and
+    /// nothing is written.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Threads; the result does not depend on it.
     #[arg(long, value_parser = at_least_one)]
     pub threads: Option<usize>,
-    /// Print one JSON object.
+    /// Print one JSON object, with all digits.
     #[arg(long)]
     pub json: bool,
-}
-
-/// The setting that a sweep changes.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum SweepAxis {
-    Agents,
-    Noise,
-    Failure,
-    Physics,
-    Grid,
-}
-
-impl From<SweepAxis> for cinoc_lab::sweep::Quantity {
-    fn from(axis: SweepAxis) -> Self {
-        match axis {
-            SweepAxis::Agents => cinoc_lab::sweep::Quantity::Agents,
-            SweepAxis::Noise => cinoc_lab::sweep::Quantity::Noise,
-            SweepAxis::Failure => cinoc_lab::sweep::Quantity::Failure,
-            SweepAxis::Physics => cinoc_lab::sweep::Quantity::Physics,
-            SweepAxis::Grid => cinoc_lab::sweep::Quantity::Grid,
-        }
-    }
 }
 
 #[derive(Args)]
@@ -253,7 +236,8 @@ To resume an experiment that was stopped (Ctrl-C) or killed, run the same comman
 pub struct Reproduce {
     /// Experiment, `all`, or `page` for the page of all results; without a name, lists the experiments.
     pub name: Option<String>,
-    /// A very small version of everything, in minutes; its numbers mean nothing.
+    /// A very small version of everything, in minutes, to test that it works. Its numbers mean nothing: the
+    /// first line of the results says so, and there are no findings.
     #[arg(long)]
     pub quick: bool,
     /// Number of training seeds where numbers are compared [default: that of the experiment].
