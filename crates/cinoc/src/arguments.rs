@@ -35,7 +35,7 @@ pub enum Command {
     CheckGradients(CheckGradients),
     /// Recompute golden files in double precision.
     Verify(Verify),
-    /// Write report and figures of a run or a policy again.
+    /// Write a report with figures (SVG, PDF, PNG) of a run or a policy, as trained or with other settings.
     Plot(Plot),
     /// Measure a policy along one axis: agents, noise, failure, grid or physics.
     Sweep(Sweep),
@@ -113,6 +113,9 @@ impl From<Preset> for cinoc_control::config::Preset {
     }
 }
 
+/// Number of validation cases in the report of a training, and wherever nobody says otherwise.
+pub const REPORT_CASES: &str = "100";
+
 /// A policy and the settings of its use.
 #[derive(Args)]
 pub struct Subject {
@@ -123,7 +126,7 @@ pub struct Subject {
     pub agents: Option<usize>,
     /// Number of validation cases, `test:N` for test cases (do not tune anything on them), `paper` for the
     /// published ones, or a safetensors file with z0, zt and optionally xi0.
-    #[arg(long, value_name = "N|test:N|paper|FILE", default_value = "100")]
+    #[arg(long, value_name = "N|test:N|paper|FILE", default_value = REPORT_CASES)]
     pub cases: String,
     /// Override one setting; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -151,16 +154,33 @@ pub struct Eval {
 }
 
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_help = "Where the files go (the command prints the path):
+  --out DIR          into DIR
+  a run as trained   into the run directory: report.md, figures/NAME.svg, .pdf and .png
+  anything else      into a folder named after what differs from the report of the training (settings,
+                     cases, size, resolution): runs/heat1d-0/plots/agents=16
+  a policy file      into plots/POLICY, in the current directory, with other settings plots/POLICY/agents=16
+
+Examples:
   cinoc plot runs/fkpp1d-0
+  cinoc plot runs/heat1d-0 --agents 16
+  cinoc plot runs/heat2d-0 --size 180mm --dpi 300 --out paper
   cinoc plot policies/ks1d.safetensors --agents 16 --out ks1d-16
   cinoc plot runs/heat2d-0 --animate --case 3")]
 pub struct Plot {
     #[command(flatten)]
     pub subject: Subject,
-    /// Folder for report.md and figures [default: the run directory, or the policy's name].
+    /// Folder for report.md and figures, or for the animation [default: see below].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Width of the figures with its unit, mm or in, such as 180mm or 7in; from 80mm to 500mm [default:
+    /// 268mm]. Texts keep their size. In a narrow figure panels go into more rows, and a 2D field is shown at
+    /// fewer times.
+    #[arg(long, value_name = "WIDTH", conflicts_with = "animate")]
+    pub size: Option<String>,
+    /// Resolution of the PNG files in pixels per inch, from 36 to 600 [default: 144].
+    #[arg(long, value_name = "DPI", conflicts_with = "animate")]
+    pub dpi: Option<f64>,
     /// Write an animation of one case instead, without and with control side by side (2D tasks).
     #[arg(long)]
     pub animate: bool,

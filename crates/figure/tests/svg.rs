@@ -91,7 +91,7 @@ fn a_plane_has_its_discs_lines_and_dots() {
     let cone: Vec<f64> = (0..400).map(|i| ((i % 20) as f64 - 9.5).hypot((i / 20) as f64 - 9.5)).collect();
     let map = Map::new(&cone, 20, 20)
         .equal_aspect()
-        .no_ticks()
+        .ticks(false, false)
         .contours(&cone, 20, 20, &[3.0, 6.0, 99.0])
         .disc([5.0, 5.0], 2.0, 1.0)
         .tail(&[[1.0, 1.0], [2.0, 2.0], [3.0, 2.0]])
@@ -112,7 +112,8 @@ fn a_plane_has_its_discs_lines_and_dots() {
 
 #[test]
 fn a_fitted_page_is_as_high_as_its_maps() {
-    let map = || Map::new(&[0.0; 20], 5, 4).extent([0.0, 1.0], [0.0, 1.25]).equal_aspect().no_ticks();
+    let map =
+        || Map::new(&[0.0; 20], 5, 4).extent([0.0, 1.0], [0.0, 1.25]).equal_aspect().ticks(false, false);
     let figure = (0..3).fold(Figure::new(1, 3).size(600.0, 50.0), |figure, i| figure.panel(0, i, map()));
     let svg = figure.fit_height().to_svg();
     let document = Document::parse(&svg).unwrap();

@@ -136,7 +136,8 @@ impl Axis {
         })
     }
 
-    /// The axes that a policy has. A centralised policy runs only with the agents and the grid of its training.
+    /// The axes that a policy has. A centralised policy runs only with the agents and the grid of its
+    /// training.
     pub fn all(config: &Config) -> Vec<Axis> {
         let mut axes = vec![Axis::Noise, Axis::Failure];
         if !config.centralised() {
