@@ -193,20 +193,16 @@ fn chart(axis: &Axis, title: &str, rows: &[Row]) -> Chart {
     let mut chart = Chart::new(&axis.to_string(), title, name, "error at the last step").log_y();
     chart.log_x = rows.iter().all(|row| x(row) > 0.0);
     for key in &keys {
-        let mut points: Vec<(f64, Option<f64>, Option<f64>)> = rows
-            .iter()
-            .filter(|row| row.stop.key == *key)
-            .map(|row| (x(row), row.error(), row.uncontrolled()))
-            .collect();
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let xs: Vec<f64> = points.iter().map(|point| point.0).collect();
-        let ys = |of: fn(&(f64, Option<f64>, Option<f64>)) -> Option<f64>| -> Vec<f64> {
-            points.iter().map(|point| of(point).unwrap_or(f64::NAN)).collect()
+        let mut along: Vec<&Row> = rows.iter().filter(|row| row.stop.key == *key).collect();
+        along.sort_by(|a, b| x(a).total_cmp(&x(b)));
+        let xs: Vec<f64> = along.iter().map(|row| x(row)).collect();
+        let ys = |of: fn(&Row) -> Option<f64>| -> Vec<f64> {
+            along.iter().map(|row| of(row).unwrap_or(f64::NAN)).collect()
         };
         let label = if several { key } else { "controlled" };
-        chart = chart.curve(Curve::new(label, &xs, &ys(|point| point.1)));
+        chart = chart.curve(Curve::new(label, &xs, &ys(|row| row.error())));
         if !several {
-            chart = chart.curve(Curve::new("uncontrolled", &xs, &ys(|point| point.2)));
+            chart = chart.curve(Curve::new("uncontrolled", &xs, &ys(|row| row.uncontrolled())));
         }
     }
     chart
