@@ -155,11 +155,12 @@ pub struct Eval {
 
 #[derive(Args)]
 #[command(after_help = "Where the files go (the command prints the path):
-  --out DIR          into DIR
-  a run as trained   into the run directory: report.md, figures/NAME.svg, .pdf and .png
-  anything else      into a folder named after what differs from the report of the training (settings,
-                     cases, size, resolution): runs/heat1d-0/plots/agents=16
-  a policy file      into plots/POLICY, in the current directory, with other settings plots/POLICY/agents=16
+  with --out DIR       DIR
+  RUN as trained       RUN: report.md, figures/NAME.svg, .pdf and .png
+  RUN otherwise        RUN/plots/WHAT, such as runs/heat1d-0/plots/agents=16
+  POLICY.safetensors   plots/POLICY, otherwise plots/POLICY/WHAT
+WHAT lists what differs from the report of the training: settings, cases,
+--case, --size, --dpi.
 
 Examples:
   cinoc plot runs/fkpp1d-0

@@ -62,8 +62,8 @@ fn a_policy_file_and_out_have_their_folders() {
     let written = fs::read_to_string(at.join(report)).unwrap();
     assert!(written.contains("\ncinoc plot run --cases 2 --out 'my pictures'\n```"), "{written}");
     let help = text(&cinoc(at, &["plot", "--help"]).stdout);
-    for rule in ["runs/heat1d-0/plots/agents=16", "plots/POLICY/agents=16", "180mm or 7in", "from 36 to 600"]
-    {
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    for rule in ["runs/heat1d-0/plots/agents=16", "plots/POLICY/WHAT", "180mm or 7in", "from 36 to 600"] {
         assert!(help.contains(rule), "{rule} in {help}");
     }
 }
