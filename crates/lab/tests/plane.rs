@@ -98,7 +98,7 @@ fn snapshots_have_a_panel_per_moment_and_the_target() {
     }
     assert_eq!((count(&svg, ">x<"), count(&svg, ">y<")), (6, 2), "axes have names");
     // every panel of the lower row has ticks on x, the first of every row on y
-    assert!(count(&svg, ">0.5<") >= 6 + 2, "{}", count(&svg, ">0.5<"));
+    assert!(count(&svg, ">1<") >= 6 && count(&svg, ">0.5<") >= 2, "axes have ticks");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use cinoc_lab::run_2d::Run2d;
 use cinoc_lab::settings::changed_settings;
 use cinoc_learn::evaluate::{Rollouts, evaluate, roll_out};
 use cinoc_learn::files::fnv1a;
+use cinoc_learn::memory::Needs;
 use cinoc_learn::run::{METRICS, POLICY};
 use std::path::{Path, PathBuf};
 
@@ -28,7 +29,10 @@ const LONGEST_NAME: usize = 120;
 pub fn run(request: &Plot, tasks: &Tasks) -> Result<(), Failure> {
     let format = format(request)?;
     let subject = resolve(&request.subject, tasks)?;
-    let rollouts = roll_out(&subject.config, &subject.policy.params, &subject.cases, subject.threads)?;
+    let (config, cases, threads) = (&subject.config, &subject.cases, subject.threads);
+    // figures need the rollouts of all cases at once
+    Needs::evaluation(config, cases.count, cases.count, threads).check()?;
+    let rollouts = roll_out(config, &subject.policy.params, cases, threads)?;
     let animated = request.animate.then(|| chosen_case(request, &subject, &rollouts)).transpose()?;
     let folder = request.out.clone().unwrap_or_else(|| default_folder(request, &subject));
     std::fs::create_dir_all(&folder).map_err(|error| {

@@ -42,7 +42,7 @@ impl Sweep {
             }
         }
         for point in &points {
-            Needs::evaluation(&point.circumstances, self.cases, workshop.threads).check()?;
+            Needs::evaluation(&point.circumstances, self.cases, self.cases, workshop.threads).check()?;
         }
         workshop.open_ledger();
         let trained = Trained { policy: self.policy.clone(), seconds: None };
