@@ -35,9 +35,9 @@ pub enum Command {
     CheckGradients(CheckGradients),
     /// Recompute golden files in double precision.
     Verify(Verify),
-    /// Write report and figures of a run or a policy again.
+    /// Write a report with figures (SVG, PDF, PNG) of a run or a policy, as trained or with other settings.
     Plot(Plot),
-    /// Measure a policy along one axis: agents, noise, failure, physics or grid.
+    /// Measure a policy along one axis: agents, noise, failure, grid or physics.
     Sweep(Sweep),
     /// Reproduce an experiment of the paper: train what it needs, measure, write tables and figures.
     Reproduce(Reproduce),
@@ -113,6 +113,9 @@ impl From<Preset> for cinoc_control::config::Preset {
     }
 }
 
+/// Number of validation cases in the report of a training, and wherever nobody says otherwise.
+pub const REPORT_CASES: &str = "100";
+
 /// A policy and the settings of its use.
 #[derive(Args)]
 pub struct Subject {
@@ -123,7 +126,7 @@ pub struct Subject {
     pub agents: Option<usize>,
     /// Number of validation cases, `test:N` for test cases (do not tune anything on them), `paper` for the
     /// published ones, or a safetensors file with z0, zt and optionally xi0.
-    #[arg(long, value_name = "N|test:N|paper|FILE", default_value = "100")]
+    #[arg(long, value_name = "N|test:N|paper|FILE", default_value = REPORT_CASES)]
     pub cases: String,
     /// Override one setting; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -159,16 +162,34 @@ pub struct Eval {
 }
 
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(after_help = "Where the files go (the command prints the path):
+  with --out DIR       DIR
+  RUN as trained       RUN: report.md, figures/NAME.svg, .pdf and .png
+  RUN otherwise        RUN/plots/WHAT, such as runs/heat1d-0/plots/agents=16
+  POLICY.safetensors   plots/POLICY, otherwise plots/POLICY/WHAT
+WHAT lists what differs from the report of the training: settings, cases,
+--case, --size, --dpi.
+
+Examples:
   cinoc plot runs/fkpp1d-0
+  cinoc plot runs/heat1d-0 --agents 16
+  cinoc plot runs/heat2d-0 --size 180mm --dpi 300 --out paper
   cinoc plot policies/ks1d.safetensors --agents 16 --out ks1d-16
   cinoc plot runs/heat2d-0 --animate --case 3")]
 pub struct Plot {
     #[command(flatten)]
     pub subject: Subject,
-    /// Folder for report.md and figures [default: the run directory, or the policy's name].
+    /// Folder for report.md and figures, or for the animation [default: see below].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Width of the figures with its unit, mm or in, such as 180mm or 7in; from 80mm to 500mm [default:
+    /// 268mm]. Texts keep their size. In a narrow figure panels go into more rows, and a 2D field is shown at
+    /// fewer times.
+    #[arg(long, value_name = "WIDTH", conflicts_with = "animate")]
+    pub size: Option<String>,
+    /// Resolution of the PNG files in pixels per inch, from 36 to 600 [default: 144].
+    #[arg(long, value_name = "DPI", conflicts_with = "animate")]
+    pub dpi: Option<f64>,
     /// Write an animation of one case instead, without and with control side by side (2D tasks).
     #[arg(long)]
     pub animate: bool,
@@ -199,53 +220,36 @@ impl From<AnimationFormat> for cinoc_lab::figures::AnimationFormat {
 #[derive(Args)]
 #[command(after_help = "Examples:
   cinoc sweep agents policies/fkpp1d.safetensors
-  cinoc sweep agents runs/heat2d-0 --values 1,4,16 --cases 20
+  cinoc sweep agents runs/heat2d-0 --values 10,20,x4 --cases 20
+  cinoc sweep physics policies/fkpp1d.safetensors --values x0.5,x2
+  cinoc sweep physics.nu policies/heat1d.safetensors --values 0.1,0.2,0.4
   cinoc sweep failure policies/heat1d.safetensors --out failure
-  cinoc sweep grid policies/ks2d.safetensors --values 1,2 --cases 4 --json")]
+  cinoc sweep grid policies/ks1d.safetensors --values x1,x2 --cases 4 --json")]
 pub struct Sweep {
-    /// The setting to change.
-    #[arg(value_enum)]
-    pub axis: SweepAxis,
+    /// What to change: agents, noise, failure, grid, physics (every coefficient of the equation in turn), or
+    /// physics.NAME (one of them).
+    pub axis: String,
     /// Run directory or policy file.
     pub policy: PathBuf,
-    /// Values to measure at: multiples of the training value (agents, physics, grid), fractions of the agents
-    /// (failure), or standard deviations of the sensor noise, with twice that for the actuators (noise).
-    #[arg(long, value_delimiter = ',', value_name = "X,Y,...", allow_negative_numbers = true)]
-    pub values: Option<Vec<f64>>,
-    /// Held-out cases per value.
+    /// Values to measure at, absolute (10,20,40) or multiples of the value in training (x0.5,x2). agents:
+    /// numbers of agents; grid: points along x; physics.NAME: the coefficient; noise: standard deviations of
+    /// the sensor noise, with twice that for the actuators; failure: shares of the agents. noise and failure
+    /// take no multiples. The value of the training is always measured too.
+    #[arg(long, value_delimiter = ',', value_name = "X,Y,...", allow_hyphen_values = true)]
+    pub values: Option<Vec<String>>,
+    /// Number of test cases per value.
     #[arg(long, value_name = "N", default_value = "50", value_parser = at_least_one)]
     pub cases: usize,
-    /// Folder for tables and figures [default: none, the table is printed].
+    /// Write tables (Markdown, CSV, JSON) and figures into this folder. Without it, the table is printed and
+    /// nothing is written.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Threads; the result does not depend on it.
     #[arg(long, value_parser = at_least_one)]
     pub threads: Option<usize>,
-    /// Print one JSON object.
+    /// Print one JSON object, with all digits.
     #[arg(long)]
     pub json: bool,
-}
-
-/// The setting that a sweep changes.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum SweepAxis {
-    Agents,
-    Noise,
-    Failure,
-    Physics,
-    Grid,
-}
-
-impl From<SweepAxis> for cinoc_lab::sweep::Quantity {
-    fn from(axis: SweepAxis) -> Self {
-        match axis {
-            SweepAxis::Agents => cinoc_lab::sweep::Quantity::Agents,
-            SweepAxis::Noise => cinoc_lab::sweep::Quantity::Noise,
-            SweepAxis::Failure => cinoc_lab::sweep::Quantity::Failure,
-            SweepAxis::Physics => cinoc_lab::sweep::Quantity::Physics,
-            SweepAxis::Grid => cinoc_lab::sweep::Quantity::Grid,
-        }
-    }
 }
 
 #[derive(Args)]
@@ -261,7 +265,8 @@ To resume an experiment that was stopped (Ctrl-C) or killed, run the same comman
 pub struct Reproduce {
     /// Experiment, `all`, or `page` for the page of all results; without a name, lists the experiments.
     pub name: Option<String>,
-    /// A very small version of everything, in minutes; its numbers mean nothing.
+    /// A very small version of everything, in minutes, to test that it works. Its numbers mean nothing: the
+    /// first line of the results says so, and there are no findings.
     #[arg(long)]
     pub quick: bool,
     /// Number of training seeds where numbers are compared [default: that of the experiment].

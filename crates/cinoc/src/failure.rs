@@ -63,9 +63,11 @@ impl From<LabError> for Failure {
     fn from(error: LabError) -> Failure {
         match error {
             LabError::Stopped => Failure::Interrupted(error.to_string()),
-            LabError::Unknown { .. } | LabError::Config(_) | LabError::Policy(_) => {
-                Failure::Request(error.to_string())
-            }
+            LabError::Unknown { .. }
+            | LabError::Sweep(_)
+            | LabError::Memory(_)
+            | LabError::Config(_)
+            | LabError::Policy(_) => Failure::Request(error.to_string()),
             LabError::Run(error) => error.into(),
             LabError::File(_) | LabError::Results(_) => Failure::Run(error.to_string()),
         }

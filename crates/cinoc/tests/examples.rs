@@ -51,7 +51,7 @@ fn every_command(name: &str, own_key: &str, small: &str) {
     let fewer = done("eval run --agents 5 --cases 2 --json");
     assert!(fewer.contains("\"agents\":5"), "{fewer}");
     done("plot run --cases 2 --out again");
-    done("sweep physics run --values 1,1.1 --cases 2");
+    done("sweep physics run --values x1,x1.1 --cases 2");
     done(&format!("bench {name} --repeat 1 {}", small.replace("--set data.pool=8 ", "")));
     done(&format!(
         "train {name} --method ppo --updates 1 --out ppo --set method.on_policy.horizon=4 {small}"

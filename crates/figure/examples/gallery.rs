@@ -173,7 +173,7 @@ fn plane(cells: usize, height: f64, f: impl Fn(f64, f64) -> f64) -> Map {
     Map::new(&field(&ys, &xs, f), ys.len(), xs.len())
         .extent([0.0, 1.0], [0.0, height])
         .equal_aspect()
-        .no_ticks()
+        .ticks(false, false)
         .smooth()
 }
 

@@ -1,12 +1,12 @@
-//! The figure: a grid of panels, written as SVG or PNG.
+//! The figure: a grid of panels, written as SVG, PDF or PNG.
 
 use std::ops::Range;
 use std::path::Path;
 
 use crate::draw::geometry::Size;
 use crate::draw::raster::Pixels;
-use crate::draw::{raster, svg};
-use crate::{ColourBar, FigureError, Panel};
+use crate::draw::{pdf, raster, svg};
+use crate::{ColourBar, ColourMap, FigureError, Panel, Symbol};
 
 /// A grid of panels on a white page. The same figure always gives the same bytes.
 ///
@@ -30,6 +30,8 @@ pub struct Figure {
     pub(crate) heights: Vec<f64>,
     pub(crate) panels: Vec<((usize, usize), Panel)>,
     pub(crate) bars: Vec<(Range<usize>, ColourBar)>,
+    pub(crate) row_labels: Vec<(usize, String)>,
+    pub(crate) symbols: Vec<(Symbol, ColourMap, String)>,
     pub(crate) progress: Option<(f64, String)>,
 }
 
@@ -48,6 +50,8 @@ impl Figure {
             heights: vec![1.0; rows],
             panels: Vec::new(),
             bars: Vec::new(),
+            row_labels: Vec::new(),
+            symbols: Vec::new(),
             progress: None,
         }
     }
@@ -126,6 +130,34 @@ impl Figure {
         self
     }
 
+    /// Adds a text left of all panels of a row, which reads upwards.
+    ///
+    /// # Panics
+    ///
+    /// If the figure has no such row.
+    pub fn row_label(mut self, row: usize, label: impl Into<String>) -> Self {
+        assert!(row < self.heights.len(), "no row {row} in {}", self.heights.len());
+        self.row_labels.push((row, label.into()));
+        self
+    }
+
+    /// Adds an entry to the legend below all panels: an overlay of the maps with these colours.
+    pub fn symbol(mut self, symbol: Symbol, colours: ColourMap, label: impl Into<String>) -> Self {
+        self.symbols.push((symbol, colours, label.into()));
+        self
+    }
+
+    /// Puts letters, (a), (b), ..., before the titles of the panels, row by row. Call it after all panels have
+    /// been added.
+    pub fn lettered(mut self) -> Self {
+        self.panels.sort_by_key(|(cell, _)| *cell);
+        for (i, (_, panel)) in self.panels.iter_mut().enumerate() {
+            let title = panel.title_mut();
+            *title = format!("({}) {title}", letter(i)).trim_end().to_string();
+        }
+        self
+    }
+
     /// Draws a label and a thin progress bar, filled to this fraction, at the bottom of the page, for
     /// animations.
     pub fn progress(mut self, fraction: f64, label: impl Into<String>) -> Self {
@@ -144,6 +176,11 @@ impl Figure {
     /// The figure as an SVG document with an embedded font.
     pub fn to_svg(&self) -> String {
         svg::document(&self.drawing(), self.size)
+    }
+
+    /// The figure as a PDF document of one page with an embedded font.
+    pub fn to_pdf(&self) -> Vec<u8> {
+        pdf::document(&self.drawing(), self.size)
     }
 
     /// The figure as a PNG file, with `scale` pixels per point.
@@ -165,6 +202,12 @@ impl Figure {
     pub(crate) fn to_pixels(&self, scale: f64) -> Result<Pixels, FigureError> {
         raster::pixels(&self.drawing(), self.size, scale)
     }
+}
+
+/// a, b, ..., z, aa, bb, ...
+fn letter(i: usize) -> String {
+    let letter = char::from(b'a' + (i % 26) as u8);
+    letter.to_string().repeat(i / 26 + 1)
 }
 
 fn assert_positive(lengths: &[f64]) {

@@ -1,4 +1,4 @@
-//! Charts and maps as SVG and PNG, sequences of them as APNG and GIF.
+//! Charts and maps as SVG, PDF and PNG, sequences of them as APNG and GIF.
 //!
 //! A [`Figure`] is a grid of panels: [`Lines`] draws curves, [`Map`] draws a matrix as colours. Infinite or
 //! NaN values leave gaps or are grey, and panels without data are empty, so a failed run can still be
@@ -22,5 +22,5 @@ pub use colour::{Colour, ColourMap};
 pub use error::FigureError;
 pub use figure::Figure;
 pub use lines::{Legend, Lines, Series};
-pub use map::{ColourBar, Map, Marker};
+pub use map::{ColourBar, Map, Marker, Symbol};
 pub use panel::Panel;

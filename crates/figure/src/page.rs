@@ -7,7 +7,7 @@ use crate::draw::font::{fitting_size, text_width};
 use crate::draw::geometry::{Rect, Size};
 use crate::draw::style::{FIGURE_TITLE_TEXT, GRID, INK, LABEL_TEXT, line_height};
 use crate::layout::Grid;
-use crate::lines::{Entry, draw_rows, rows_height};
+use crate::lines::{Entry, Sample, draw_rows, rows_height};
 use crate::panel::Draw;
 use crate::{Figure, Panel};
 
@@ -17,6 +17,8 @@ const BORDER: f64 = 8.0;
 const LEGEND_GAP: f64 = 4.0;
 /// Gap between the panels and a shared colour bar, in addition to the gap of every bar.
 const BAR_GAP: f64 = 4.0;
+/// Width of the labels of rows.
+const ROW_LABEL: f64 = 1.5 * LABEL_TEXT;
 /// Width for the label right of a progress bar. It grows only if necessary: a bar of changing length would
 /// jump.
 const PROGRESS_LABEL: f64 = 62.0;
@@ -40,6 +42,7 @@ impl Figure {
             panel.draw(&mut drawing, grid.cell_size(*cell), *plot);
         }
         self.draw_shared_bars(&mut drawing, &places);
+        self.draw_row_labels(&mut drawing, &places);
         drawing
     }
 
@@ -75,8 +78,9 @@ impl Figure {
             let share = self.heights[rows.clone()].iter().sum::<f64>() / total;
             BAR_GAP + bar.width(share * height)
         });
-        let width = self.size.width - 2.0 * BORDER - bars.fold(0.0, f64::max);
-        let area = Rect { x: BORDER, y: BORDER + heading, width, height };
+        let left = if self.row_labels.is_empty() { 0.0 } else { ROW_LABEL };
+        let width = self.size.width - 2.0 * BORDER - left - bars.fold(0.0, f64::max);
+        let area = Rect { x: BORDER + left, y: BORDER + heading, width, height };
         Grid { area, widths: &self.widths, heights: &self.heights }
     }
 
@@ -98,14 +102,26 @@ impl Figure {
         }
     }
 
+    /// The used part of every panel's plotting rectangle, with its row.
+    fn outlines(&self, places: &[Rect]) -> Vec<(usize, Rect)> {
+        let panels = self.panels.iter().zip(places);
+        panels.map(|(((row, _), panel), place)| (*row, panel.outline(*place))).collect()
+    }
+
+    /// Labels of rows at the left border, each at the middle of its panels.
+    fn draw_row_labels(&self, drawing: &mut Drawing, places: &[Rect]) {
+        let outlines = self.outlines(places);
+        for (row, label) in &self.row_labels {
+            if let Some((_, outline)) = outlines.iter().find(|(of, _)| of == row) {
+                let at = (BORDER + 0.8 * LABEL_TEXT, outline.centre().1);
+                drawing.upward_text(label, at, fitting_size(label, LABEL_TEXT, outline.height));
+            }
+        }
+    }
+
     /// Colour bars right of all panels, each as high as the panels in its rows.
     fn draw_shared_bars(&self, drawing: &mut Drawing, places: &[Rect]) {
-        let outlines: Vec<(usize, Rect)> = self
-            .panels
-            .iter()
-            .zip(places)
-            .map(|(((row, _), panel), place)| (*row, panel.outline(*place)))
-            .collect();
+        let outlines = self.outlines(places);
         let right = outlines.iter().map(|(_, outline)| outline.right()).fold(0.0, f64::max);
         for (rows, bar) in &self.bars {
             let beside = || outlines.iter().filter(|(row, _)| rows.contains(row)).map(|(_, outline)| outline);
@@ -146,7 +162,7 @@ impl Figure {
         drawing.fill(Rect { width: width * fraction, ..track }, INK, 1.0);
     }
 
-    /// The legend that charts share, each label once.
+    /// The legend that charts share, each label once, and the symbols of maps.
     fn shared_entries(&self) -> Vec<Entry<'_>> {
         let mut entries: Vec<Entry> = Vec::new();
         for (_, panel) in &self.panels {
@@ -157,6 +173,11 @@ impl Figure {
                 }
             }
         }
+        entries.extend(
+            self.symbols
+                .iter()
+                .map(|(symbol, colours, label)| Entry { label, sample: Sample::Symbol(*symbol, *colours) }),
+        );
         entries
     }
 

@@ -25,6 +25,16 @@ impl From<Map> for Panel {
     }
 }
 
+impl Panel {
+    /// The text above the panel.
+    pub(crate) fn title_mut(&mut self) -> &mut String {
+        match self {
+            Panel::Lines(lines) => &mut lines.labels.title,
+            Panel::Map(map) => &mut map.labels.title,
+        }
+    }
+}
+
 /// The interface of a panel for the layout. `cell` is the panel's share of the figure, known before the
 /// layout.
 pub(crate) trait Draw {

@@ -9,7 +9,7 @@ const FRAMES: usize = 6;
 /// A map that changes, and a bar that grows.
 fn frame(i: usize) -> Figure {
     let values: Vec<f64> = (0..64).map(|cell| ((cell + 3 * i) as f64 * 0.2).sin()).collect();
-    let map = Map::new(&values, 8, 8).colour_map(ColourMap::Diverging).limits(-1.0, 1.0).no_ticks();
+    let map = Map::new(&values, 8, 8).colour_map(ColourMap::Diverging).limits(-1.0, 1.0).ticks(false, false);
     Figure::new(1, 1).size(90.0, 70.0).panel(0, 0, map).progress(i as f64 / 5.0, format!("t = {i}"))
 }
 

@@ -1,6 +1,6 @@
 //! A figure can be drawn from any numbers, and it contains no "NaN" or "inf".
 
-use cinoc_figure::{ColourBar, ColourMap, Figure, Lines, Map, Marker, Series};
+use cinoc_figure::{ColourBar, ColourMap, Figure, Lines, Map, Marker, Series, Symbol};
 use proptest::prelude::*;
 
 fn assert_sound(figure: &Figure) {
@@ -14,6 +14,8 @@ fn assert_sound(figure: &Figure) {
         }
     }
     figure.to_png(0.5).expect("the figure can be rasterised");
+    let pdf = figure.to_pdf();
+    assert!(pdf.starts_with(b"%PDF-") && pdf.ends_with(b"%%EOF"));
 }
 
 fn lines(xs: &[f64], ys: &[f64]) -> Lines {
@@ -69,7 +71,9 @@ proptest! {
             .panel(0, 2, lines(xs, ys).x_limits(limits[0], limits[1]).y_limits(limits[2], limits[3]))
             .panel(1, 0, map(ColourMap::Sequential))
             .panel(1, 1, map(ColourMap::Diverging).limits(limits[0], limits[1]))
-            .panel(1, 2, map(ColourMap::Diverging).extent([limits[0], limits[1]], [limits[2], limits[3]]).no_ticks())
+            .panel(1, 2, map(ColourMap::Diverging).extent([limits[0], limits[1]], [limits[2], limits[3]]).ticks(false, false))
+            .symbol(Symbol::Dot(Some(limits[3])), ColourMap::Sequential, "s")
+            .lettered()
             .colour_bar(1..2, ColourBar::new("z", ColourMap::Diverging, limits[0], limits[1]))
             .progress(limits[2], "t");
         assert_sound(&figure);

@@ -1,6 +1,6 @@
 //! The SVG document: well formed, complete, and the same every time.
 
-use cinoc_figure::{Colour, ColourBar, ColourMap, Figure, Legend, Lines, Map, Marker, Series};
+use cinoc_figure::{Colour, ColourBar, ColourMap, Figure, Legend, Lines, Map, Marker, Series, Symbol};
 use roxmltree::{Document, Node};
 
 fn texts<'a>(document: &'a Document) -> Vec<&'a str> {
@@ -91,7 +91,7 @@ fn a_plane_has_its_discs_lines_and_dots() {
     let cone: Vec<f64> = (0..400).map(|i| ((i % 20) as f64 - 9.5).hypot((i / 20) as f64 - 9.5)).collect();
     let map = Map::new(&cone, 20, 20)
         .equal_aspect()
-        .no_ticks()
+        .ticks(false, false)
         .contours(&cone, 20, 20, &[3.0, 6.0, 99.0])
         .disc([5.0, 5.0], 2.0, 1.0)
         .tail(&[[1.0, 1.0], [2.0, 2.0], [3.0, 2.0]])
@@ -112,7 +112,8 @@ fn a_plane_has_its_discs_lines_and_dots() {
 
 #[test]
 fn a_fitted_page_is_as_high_as_its_maps() {
-    let map = || Map::new(&[0.0; 20], 5, 4).extent([0.0, 1.0], [0.0, 1.25]).equal_aspect().no_ticks();
+    let map =
+        || Map::new(&[0.0; 20], 5, 4).extent([0.0, 1.0], [0.0, 1.25]).equal_aspect().ticks(false, false);
     let figure = (0..3).fold(Figure::new(1, 3).size(600.0, 50.0), |figure, i| figure.panel(0, i, map()));
     let svg = figure.fit_height().to_svg();
     let document = Document::parse(&svg).unwrap();
@@ -184,4 +185,50 @@ fn a_shared_legend_names_every_series_once() {
         let y: f64 = found[0].attribute("y").unwrap().parse().unwrap();
         assert!((340.0..360.0).contains(&y), "{label} at {y}, not at the foot of the page");
     }
+}
+
+#[test]
+fn panels_have_letters_in_reading_order_and_rows_have_labels() {
+    let map = |title: &str| Map::new(&[0.0; 4], 2, 2).title(title);
+    let svg = Figure::new(2, 2)
+        .panel(1, 0, map("third"))
+        .panel(0, 1, map(""))
+        .panel(0, 0, map("first"))
+        .row_label(1, "below")
+        .lettered()
+        .to_svg();
+    let document = Document::parse(&svg).unwrap();
+    for title in ["(a) first", "(b)", "(c) third"] {
+        assert!(texts(&document).contains(&title), "{title} in {:?}", texts(&document));
+    }
+    let label = elements(&document, "text").find(|node| node.text() == Some("below")).unwrap();
+    assert!(label.attribute("transform").unwrap().starts_with("rotate(-90 "));
+    let height = |node: Node| node.attribute("y").unwrap().parse::<f64>().unwrap();
+    let third = elements(&document, "text").find(|node| node.text() == Some("(c) third")).unwrap();
+    assert!(height(label) > height(third), "the label stands beside its row");
+}
+
+#[test]
+fn the_legend_explains_the_symbols_of_maps() {
+    let plain = Figure::new(1, 1).panel(0, 0, Map::new(&[0.0; 4], 2, 2).ticks(false, true));
+    let figure = [
+        (Symbol::Dot(Some(-1.0)), "white"),
+        (Symbol::Dot(None), "plain"),
+        (Symbol::Tail, "trail"),
+        (Symbol::Contour(-1.0), "negative"),
+        (Symbol::DiscWithMargin, "obstacle"),
+    ]
+    .into_iter()
+    .fold(plain.clone(), |figure, (symbol, label)| figure.symbol(symbol, ColourMap::Diverging, label));
+    let (before, after) = (plain.to_svg(), figure.to_svg());
+    let (before, after) = (Document::parse(&before).unwrap(), Document::parse(&after).unwrap());
+    for label in ["white", "plain", "trail", "negative", "obstacle"] {
+        assert_eq!(texts(&after).iter().filter(|text| **text == label).count(), 1, "{label}");
+    }
+    let count = |document: &Document, name: &'static str| elements(document, name).count();
+    assert_eq!(count(&after, "circle") - count(&before, "circle"), 1 + 1 + 2, "dots, a disc and its ring");
+    let white = elements(&after, "circle").find(|node| node.attribute("fill") == Some("#ffffff"));
+    assert!(white.is_some(), "the shade of the dot");
+    let dashed = elements(&after, "path").filter(|node| node.attribute("stroke-dasharray").is_some());
+    assert_eq!(dashed.count(), 1, "the contour of a negative level");
 }

@@ -23,4 +23,4 @@ pub mod training_log;
 pub mod workshop;
 
 pub use evaluated::Evaluated;
-pub use report::{ReportError, write_report};
+pub use report::{Report, ReportError};

@@ -3,6 +3,30 @@
 //! From the main table of "CINOC: Cardinality-Invariant Neural Operator Policies for Scalable PDE Control" (ICML 2026). They are
 //! text, because how many digits were printed is part of what was published.
 
+use cinoc_control::Config;
+
+use crate::settings::changed_settings;
+
+/// Settings that belong to the policy and its training: published numbers stand beside any of them.
+const OF_THE_POLICY: [&str; 8] = [
+    "train.",
+    "policy.",
+    "loss.",
+    "observe.",
+    "method.",
+    "data.pool=",
+    "actuation.starts=",
+    "obstacles.filter=",
+];
+
+/// The settings of the problem that differ from those of the task: agents, grid, time, physics, actuation,
+/// noise, failures, cases. With any of them, published numbers are about another problem.
+pub fn departures(config: &Config) -> Vec<String> {
+    let Ok(preset) = config.task.config() else { return Vec::new() };
+    let changed = changed_settings(&preset, config).into_iter();
+    changed.filter(|set| !OF_THE_POLICY.iter().any(|key| set.starts_with(key))).collect()
+}
+
 /// The paper, as a report names it.
 pub const PAPER: &str = "\"CINOC: Cardinality-Invariant Neural Operator Policies for Scalable PDE Control\" \
                          (ICML 2026), main table";
@@ -127,4 +151,25 @@ pub fn published_method(task: &str, method: &str) -> Option<&'static str> {
 /// The mean of a published "mean ± spread".
 pub fn leading(text: &str) -> Option<f64> {
     text.split(' ').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_presets_are_the_published_problem() {
+        for task in cinoc_control::Tasks::built_in().iter() {
+            for config in [Config::preset(&task.name).unwrap(), Config::paper(&task.name).unwrap()] {
+                assert_eq!(departures(&config), Vec::<String>::new(), "{task}");
+            }
+        }
+    }
+
+    #[test]
+    fn another_problem_departs_from_it() {
+        let sets = ["train.updates=5", "agents=5", "failure.share=0.25", "policy.softnorm=false"];
+        let config = Config::resolve("fkpp1d", None, &sets.map(String::from)).unwrap();
+        assert_eq!(departures(&config), ["agents=5", "failure.share=0.25"]);
+    }
 }

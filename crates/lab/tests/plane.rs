@@ -75,20 +75,44 @@ fn count(svg: &str, what: &str) -> usize {
 
 #[test]
 fn snapshots_have_a_panel_per_moment_and_the_target() {
-    let svg = snapshots_2d(&heat()).to_svg();
-    assert_eq!(count(&svg, "<image"), 2 * 5 + 1 + 1, "two rows, a target, a colour bar");
-    assert_eq!(count(&svg, ">uncontrolled<") + count(&svg, ">controlled<") + count(&svg, ">target<"), 3);
-    for moment in [">t = 0<", ">t = 0.03<", ">t = 0.2<"] {
-        assert_eq!(count(&svg, moment), 1, "{moment}");
+    let svg = snapshots_2d(&heat(), 760.0).to_svg();
+    assert_eq!(count(&svg, "<image"), 2 * 6 + 2, "two full rows, and colour bars of fields and of the error");
+    for text in ["uncontrolled", "controlled", "(a) t = 0", "(b) t = 0.03", "(e) t = 0.2", "(f) target z*"] {
+        assert_eq!(count(&svg, &format!(">{text}<")), 1, "{text}");
     }
-    // nine agents, an obstacle and its ring in each panel of the lower row
-    assert_eq!(count(&svg, "<circle"), 5 * (9 + 2));
+    assert_eq!(count(&svg, ">(k) t = 0.2<") + count(&svg, ">(l) error<"), 2);
+    // an obstacle and its ring in every panel, nine agents in those of the lower row; the legend has three
+    // dots and an obstacle
+    assert_eq!(count(&svg, "<circle"), 5 * 2 + 5 * (9 + 2) + 3 + 2);
     assert!(count(&svg, "stroke-dasharray") > 5, "rings and negative levels are dashed");
+    for label in [
+        ">agent with u = −1",
+        ">u = 0<",
+        ">u = 1",
+        ">its path, last 15 % of the run<",
+        ">target z* = 0.29",
+        ">z* = −0.29",
+        ">obstacle and its margin<",
+    ] {
+        assert_eq!(count(&svg, label), 1, "{label} in the legend");
+    }
+    assert_eq!((count(&svg, ">x<"), count(&svg, ">y<")), (6, 2), "axes have names");
+    // every panel of the lower row has ticks on x, the first of every row on y
+    assert!(count(&svg, ">1<") >= 6 && count(&svg, ">0.5<") >= 2, "axes have ticks");
+}
+
+#[test]
+fn a_narrow_figure_shows_fewer_times_in_full_rows() {
+    for (width, columns) in [(760.0, 6), (510.0, 4), (240.0, 2)] {
+        let svg = snapshots_2d(&heat(), width).to_svg();
+        assert_eq!(count(&svg, "<image"), 2 * columns + 2, "{width}");
+        assert_eq!(count(&svg, " t = 0.2<"), 2, "the end is always shown");
+    }
 }
 
 #[test]
 fn a_run_without_target_and_agents_has_fewer_things() {
-    let svg = snapshots_2d(&density()).to_svg();
+    let svg = snapshots_2d(&density(), 760.0).to_svg();
     assert_eq!(count(&svg, "<image"), 2 * 3 + 1);
     assert_eq!(count(&svg, "<circle") + count(&svg, ">target<") + count(&svg, "dasharray"), 0);
 }
@@ -96,7 +120,7 @@ fn a_run_without_target_and_agents_has_fewer_things() {
 #[test]
 fn x_is_to_the_right_and_y_up_and_panels_keep_their_shape() {
     let run = density();
-    let (width, height, pixels) = decoded(&snapshots_2d(&run), 1.0);
+    let (width, height, pixels) = decoded(&snapshots_2d(&run, 760.0), 1.0);
     assert_eq!(width, 760);
     let rgb = |t: f64| {
         let colour = ColourMap::Sequential.colour(t);
@@ -128,8 +152,9 @@ fn a_field_that_is_not_a_number_is_grey() {
     run.uncontrolled[STEPS][7] = f64::INFINITY;
     run.positions[STEPS][0] = [f64::NAN; 2];
     run.u.as_mut().unwrap()[STEPS - 1][1] = f64::NAN;
-    let grey =
-        |run: &Run2d| decoded(&snapshots_2d(run), 1.0).2.iter().filter(|&&pixel| pixel == [0xb0; 3]).count();
+    let grey = |run: &Run2d| {
+        decoded(&snapshots_2d(run, 760.0), 1.0).2.iter().filter(|&&pixel| pixel == [0xb0; 3]).count()
+    };
     assert!(grey(&run) > 3000, "{} grey pixels", grey(&run));
     assert!(grey(&heat()) < 100);
     animation(&run).to_bytes(AnimationFormat::Gif).unwrap();

@@ -13,11 +13,28 @@ pub mod train;
 pub mod verify;
 
 use crate::failure::Failure;
+use cinoc_lab::report::shell_word;
 use serde_json::Value;
+use std::path::{Path, PathBuf};
 
 /// Threads to use: what was asked for, or all there are.
 fn threads(asked: Option<usize>) -> usize {
     asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+/// The name of this command line.
+fn program() -> String {
+    let path = std::env::args_os().next().map(PathBuf::from);
+    path.as_deref()
+        .and_then(Path::file_stem)
+        .map_or("cinoc".into(), |name| name.to_string_lossy().into_owned())
+}
+
+/// The command as it was given, to be repeated. A training that was resumed is repeated from its start.
+fn given_command() -> String {
+    let arguments = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+    let words = arguments.filter(|argument| argument != "--resume").map(|argument| shell_word(&argument));
+    std::iter::once(program()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 /// Prints one JSON object.

@@ -7,31 +7,43 @@ use crate::arguments::Sweep;
 use crate::failure::Failure;
 use crate::terminal::{Bar, table};
 use cinoc_control::Tasks;
-use cinoc_lab::sweep::{Quantity, sweep};
+use cinoc_lab::results::Results;
+use cinoc_lab::sweep::{self, Axis, Value};
 use cinoc_lab::workshop::{LabError, Size, Workshop};
 use cinoc_learn::policy_file::PolicyFile;
 use std::path::PathBuf;
 
 pub fn run(request: &Sweep, tasks: &Tasks) -> Result<(), Failure> {
-    let axis = Quantity::from(request.axis);
-    let values = request.values.clone().unwrap_or_else(|| axis.usual().to_vec());
-    if let Some(wrong) = values.iter().find(|value| !(value.is_finite() && **value >= 0.0)) {
-        return Err(Failure::Request(format!("--values {wrong}: must be 0 or more, and finite")));
-    }
-    let policy = PolicyFile::read(&policy_path(&request.policy)?, tasks)?;
-    let (bar, threads) = (Bar::new(), super::threads(request.threads));
-    let workshop =
-        Workshop::new(Size::Full, threads, None, PathBuf::from("runs/lab"), PathBuf::from("policies"), &bar);
-    let results = sweep(&workshop, policy, axis, &values, request.cases);
-    bar.clear();
-    let results = results?;
+    let results = measure(request, tasks)?;
     if let Some(out) = &request.out {
         results.write(out).map_err(LabError::from)?;
     }
     match (request.json, &request.out) {
         (true, _) => print_json(&results)?,
         (false, Some(out)) => show(&results, out),
-        (false, None) => results.tables.iter().for_each(|found| table(&found.shown())),
+        (false, None) => {
+            results.tables.iter().for_each(|found| table(&found.shown()));
+            let caption = results.tables.first().map_or("", |table| &table.caption);
+            println!("{caption} {}", results.protocol);
+        }
     }
     Ok(())
+}
+
+fn measure(request: &Sweep, tasks: &Tasks) -> Result<Results, Failure> {
+    let parsed = |values: &Vec<String>| values.iter().map(|value| value.parse()).collect();
+    let values: Option<Result<Vec<Value>, _>> = request.values.as_ref().map(parsed);
+    let values = values.transpose().map_err(LabError::Sweep)?;
+    let axis: Axis = request.axis.parse().map_err(LabError::Sweep)?;
+    let policy = PolicyFile::read(&policy_path(&request.policy)?, tasks)?;
+    axis.check(&policy.config).map_err(LabError::Sweep)?;
+    let (bar, threads) = (Bar::new(), super::threads(request.threads));
+    // a sweep keeps nothing: it needs no folders
+    let workshop = Workshop::new(Size::Full, threads, None, PathBuf::new(), PathBuf::new(), &bar);
+    let results = sweep::Sweep { policy, axis, values, cases: request.cases }.run(&workshop);
+    bar.clear();
+    results.map_err(|error| match error {
+        LabError::Stopped => Failure::Interrupted("a sweep keeps nothing; start it again".into()),
+        error => error.into(),
+    })
 }

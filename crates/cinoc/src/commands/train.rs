@@ -2,12 +2,13 @@
 
 use super::eval::show;
 use super::subject::load_cases;
-use crate::arguments::Train;
+use crate::arguments::{REPORT_CASES, Train};
 use crate::failure::Failure;
 use crate::terminal::{Progress, number, stop_on_interrupt};
 use cinoc_adjoint::Threads;
 use cinoc_control::{Cases, Config, Pool, Tasks};
-use cinoc_lab::report::write_report;
+use cinoc_lab::figures::Format;
+use cinoc_lab::report::Report;
 use cinoc_learn::evaluate::{evaluate, roll_out};
 use cinoc_learn::memory::Needs;
 use cinoc_learn::policy_file::PolicyFile;
@@ -86,12 +87,22 @@ fn train(run: Run, config: &Config, threads: usize) -> Result<Ended, Failure> {
 fn report(path: &Path, tasks: &Tasks, folder: &Path, threads: usize, json: bool) -> Result<(), Failure> {
     let policy = PolicyFile::read(path, tasks)?;
     // settings are chosen by looking at reports: never on test cases
-    let (cases, label) = load_cases("100", &policy.config, &policy.config, threads)?;
+    let (cases, label) = load_cases(REPORT_CASES, &policy.config, &policy.config, threads)?;
     let rollouts = roll_out(&policy.config, &policy.params, &cases, threads)?;
     let evaluation = evaluate(&policy.config, &cases, &rollouts);
     let metrics = folder.join(METRICS);
-    let written = write_report(folder, &policy, &evaluation, &rollouts, &cases, &label, Some(&metrics))
-        .map_err(|error| Failure::Run(error.to_string()))?;
+    let report = Report {
+        policy: &policy,
+        config: &policy.config,
+        evaluation: &evaluation,
+        rollouts: &rollouts,
+        cases: &cases,
+        cases_label: &label,
+        metrics: Some(&metrics),
+        format: Format::default(),
+        commands: &[super::given_command()],
+    };
+    let written = report.write(folder).map_err(|error| Failure::Run(error.to_string()))?;
     if json {
         return super::print_json(&evaluation);
     }

@@ -1,5 +1,5 @@
 //! The embedded font: one subset of DejaVu Sans (see `assets/README.md`), used for measuring, for PNG files,
-//! and inside SVG files, so that a figure looks the same on a machine without any installed font.
+//! and inside SVG and PDF files, so that a figure looks the same on a machine without any installed font.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use ttf_parser::{Face, GlyphId, OutlineBuilder};
 use super::polyline::Point;
 use super::style::SMALLEST_TEXT;
 
-const TRUE_TYPE: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.ttf");
+pub(crate) const TRUE_TYPE: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.ttf");
 const WOFF2: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.woff2");
 
 /// Verdana has nearly the same widths: the best fallback if a viewer ignores the embedded font.
@@ -23,6 +23,30 @@ static FACE: LazyLock<Face<'static>> =
 /// have.
 fn glyph(c: char) -> GlyphId {
     FACE.glyph_index(c).unwrap_or(GlyphId(0))
+}
+
+/// The number of the glyph of a character in the font file.
+pub(crate) fn glyph_number(c: char) -> u16 {
+    glyph(c).0
+}
+
+/// Lengths of the whole font, in thousandths of the text size.
+pub(crate) struct Shape {
+    /// Left, bottom, right and top of the largest glyph.
+    pub bounds: [f64; 4],
+    pub ascent: f64,
+    pub descent: f64,
+}
+
+/// The lengths of the font.
+pub(crate) fn shape() -> Shape {
+    let length = |units: i16| 1000.0 * f64::from(units) / f64::from(FACE.units_per_em());
+    let all = FACE.global_bounding_box();
+    Shape {
+        bounds: [all.x_min, all.y_min, all.x_max, all.y_max].map(length),
+        ascent: length(FACE.ascender()),
+        descent: length(FACE.descender()),
+    }
 }
 
 /// Advance width of a character in `size` points.

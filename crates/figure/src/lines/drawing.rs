@@ -1,6 +1,6 @@
 //! Line charts on the page.
 
-use super::legend::{self, BAND_OPACITY, Entry};
+use super::legend::{self, BAND_OPACITY, Entry, Sample};
 use super::series::Band;
 use super::{Legend, Lines, Reference, Series};
 use crate::Colour;
@@ -154,9 +154,11 @@ impl Lines {
         labelled
             .map(|(i, series)| Entry {
                 label: &series.label,
-                colour: self.colour(i),
-                dashed: series.dashed,
-                band: series.band.is_some(),
+                sample: Sample::Curve {
+                    colour: self.colour(i),
+                    dashed: series.dashed,
+                    band: series.band.is_some(),
+                },
             })
             .collect()
     }

@@ -1,11 +1,11 @@
 //! The legend: its look, and the place where it hides the least.
 
-use crate::Colour;
 use crate::draw::drawing::{Anchor, Drawing, Stroke};
 use crate::draw::font::text_width;
 use crate::draw::geometry::{Rect, Size};
 use crate::draw::polyline::Point;
 use crate::draw::style::{CURVE_WIDTH, TICK_TEXT};
+use crate::{Colour, ColourMap, Symbol};
 
 /// Position of a chart's legend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,11 +23,19 @@ pub enum Legend {
 }
 
 /// One line of the legend.
+#[derive(Clone, Copy)]
 pub(crate) struct Entry<'a> {
     pub label: &'a str,
-    pub colour: Colour,
-    pub dashed: bool,
-    pub band: bool,
+    pub sample: Sample,
+}
+
+/// What stands before the label.
+#[derive(Clone, Copy)]
+pub(crate) enum Sample {
+    /// A curve of a chart.
+    Curve { colour: Colour, dashed: bool, band: bool },
+    /// An overlay of maps with these colours.
+    Symbol(Symbol, ColourMap),
 }
 
 const SAMPLE: f64 = 18.0;
@@ -45,11 +53,17 @@ impl Entry<'_> {
 
     /// Draws the entry with its left end at `x` and its middle at the height `y`.
     fn draw(&self, drawing: &mut Drawing, x: f64, y: f64) {
-        if self.band {
-            drawing.fill(Rect { x, y: y - 3.5, width: SAMPLE, height: 7.0 }, self.colour, BAND_OPACITY);
+        let place = |height: f64| Rect { x, y: y - height / 2.0, width: SAMPLE, height };
+        match self.sample {
+            Sample::Curve { colour, dashed, band } => {
+                if band {
+                    drawing.fill(place(7.0), colour, BAND_OPACITY);
+                }
+                let stroke = Stroke::straight(colour, CURVE_WIDTH).dashed_if(dashed);
+                drawing.line((x, y), (x + SAMPLE, y), stroke);
+            }
+            Sample::Symbol(symbol, map) => symbol.draw(drawing, place(10.0), map),
         }
-        let stroke = Stroke::straight(self.colour, CURVE_WIDTH).dashed_if(self.dashed);
-        drawing.line((x, y), (x + SAMPLE, y), stroke);
         drawing.text(self.label, (x + SAMPLE + SAMPLE_GAP, y + 0.36 * TICK_TEXT), TICK_TEXT, Anchor::Start);
     }
 }
@@ -129,7 +143,7 @@ mod tests {
     const PLOT: Rect = Rect { x: 0.0, y: 0.0, width: 200.0, height: 100.0 };
 
     fn entry(label: &str) -> Entry<'_> {
-        Entry { label, colour: Colour::BLACK, dashed: false, band: false }
+        Entry { label, sample: Sample::Curve { colour: Colour::BLACK, dashed: false, band: false } }
     }
 
     #[test]

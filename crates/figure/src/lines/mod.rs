@@ -4,7 +4,7 @@ mod drawing;
 mod legend;
 mod series;
 
-pub(crate) use legend::{Entry, draw_rows, rows_height};
+pub(crate) use legend::{Entry, Sample, draw_rows, rows_height};
 
 pub use legend::Legend;
 pub use series::Series;
@@ -16,7 +16,7 @@ use crate::axis::{Labels, Scale};
 /// Limits that are not finite or not increasing are ignored and computed from the data instead.
 #[derive(Clone, Debug)]
 pub struct Lines {
-    labels: Labels,
+    pub(crate) labels: Labels,
     series: Vec<Series>,
     reference: Option<Reference>,
     axis_marks: Vec<f64>,

@@ -53,7 +53,8 @@ impl Map {
         let plot = if self.equal_aspect { self.with_equal_units(plot) } else { plot };
         let x = Axis::horizontal(Scale::Linear, self.x_range(), plot.width);
         let y = Axis::vertical(Scale::Linear, self.y_range(), plot.height);
-        if self.ticks { Frame { plot, x, y } } else { Frame { plot, x: x.bare(), y: y.bare() } }
+        let [x_ticks, y_ticks] = self.ticks;
+        Frame { plot, x: if x_ticks { x } else { x.bare() }, y: if y_ticks { y } else { y.bare() } }
     }
 
     /// The largest rectangle in the middle of `plot` in which a unit of x is as long as a unit of y.

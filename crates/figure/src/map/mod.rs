@@ -6,9 +6,11 @@ mod drawing;
 mod field;
 mod overlay;
 mod plane;
+mod symbol;
 
 pub use colour_bar::ColourBar;
 pub use overlay::Marker;
+pub use symbol::Symbol;
 
 use crate::ColourMap;
 use crate::axis::{Labels, Range, Scale};
@@ -21,14 +23,15 @@ use plane::{Contours, Disc, Dots, Tail};
 /// Overlays are drawn in the order in which they were added.
 #[derive(Clone, Debug)]
 pub struct Map {
-    labels: Labels,
+    pub(crate) labels: Labels,
     values: Vec<f64>,
     rows: usize,
     columns: usize,
     x_extent: Option<Range>,
     y_extent: Option<Range>,
     equal_aspect: bool,
-    ticks: bool,
+    /// Whether the x axis and the y axis have ticks.
+    ticks: [bool; 2],
     smooth: bool,
     colour_map: ColourMap,
     limits: Option<Range>,
@@ -52,7 +55,7 @@ impl Map {
             x_extent: None,
             y_extent: None,
             equal_aspect: false,
-            ticks: true,
+            ticks: [true; 2],
             smooth: false,
             colour_map: ColourMap::Sequential,
             limits: None,
@@ -87,9 +90,10 @@ impl Map {
         self
     }
 
-    /// Leaves out ticks and their labels, as in rows of small pictures of the same domain.
-    pub fn no_ticks(mut self) -> Self {
-        self.ticks = false;
+    /// Whether the axes have ticks with labels. In rows of small pictures of the same domain, only those at
+    /// the left and at the bottom need them.
+    pub fn ticks(mut self, x: bool, y: bool) -> Self {
+        self.ticks = [x, y];
         self
     }
 

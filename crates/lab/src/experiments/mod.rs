@@ -91,10 +91,11 @@ pub fn experiment(name: &str) -> Result<&'static Experiment, LabError> {
 }
 
 impl Experiment {
-    /// Runs the experiment.
+    /// Runs the experiment. A quick one has no findings, and its title says that its numbers mean nothing.
     pub fn run(&self, workshop: &Workshop<'_>) -> Result<Results, LabError> {
         workshop.open_ledger();
         let Found { protocol, findings, tables, charts } = (self.run)(workshop)?;
+        let warning = workshop.size.pick("", " (quick test: the numbers mean nothing)");
         let quick = workshop.size.pick("", " --quick");
         let seeds = workshop.seeds.map_or_else(String::new, |seeds| format!(" --seeds {seeds}"));
         let chosen = |key: &str, list: &Option<Vec<String>>| {
@@ -106,10 +107,10 @@ impl Experiment {
         let cost: Cost = workshop.close_ledger();
         Ok(Results {
             name: self.name.to_string(),
-            title: self.title.to_string(),
+            title: format!("{}{warning}", self.title),
             command: format!("cinoc reproduce {}{quick}{seeds}{methods}{tasks}", self.name),
             protocol,
-            findings,
+            findings: workshop.size.pick(findings, Vec::new()),
             tables,
             charts,
             cost,

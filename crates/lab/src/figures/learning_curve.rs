@@ -2,7 +2,7 @@
 
 use cinoc_figure::{Colour, Figure, Lines, Series};
 
-use super::look::WIDTH;
+use super::look::{columns, in_rows};
 use crate::over_cases::quantile;
 use crate::training_log::TrainingLog;
 
@@ -12,14 +12,12 @@ const SMALLEST_SHARE: f64 = 1e-4;
 const TERM_COLOURS: usize = 6;
 
 /// Loss and terms, gradient norm with the bound it is clipped to, and learning rate against updates.
-pub fn learning_curve(log: &TrainingLog, clip: f64) -> Figure {
+pub fn learning_curve(log: &TrainingLog, clip: f64, width: f64) -> Figure {
     let rate = Series::new("", &log.updates, &log.rate);
-    Figure::new(1, 3)
-        .size(WIDTH, 260.0)
-        .column_widths(&[1.4, 1.0, 1.0])
-        .panel(0, 0, losses(log))
-        .panel(0, 1, gradient(log, clip))
-        .panel(0, 2, Lines::new().title("learning rate").labels("updates", "learning rate").series(rate))
+    let rate = Lines::new().title("learning rate").labels("updates", "learning rate").series(rate);
+    let columns = columns(3, width, 160.0);
+    let figure = in_rows(vec![losses(log), gradient(log, clip), rate], columns, width, 260.0);
+    if columns == 3 { figure.column_widths(&[1.4, 1.0, 1.0]) } else { figure }
 }
 
 fn losses(log: &TrainingLog) -> Lines {

@@ -1,10 +1,7 @@
 //! Common colours, sizes and labels of all figures.
 
 use cinoc_control::Config;
-use cinoc_figure::{Colour, ColourMap};
-
-/// Width of a figure in points: the column of a report.
-pub(super) const WIDTH: f64 = 760.0;
+use cinoc_figure::{Colour, ColourMap, Figure, Panel};
 
 /// Colour of results with the policy.
 pub(super) const CONTROLLED: Colour = Colour::palette(0);
@@ -25,6 +22,23 @@ pub(super) fn field_colours(config: &Config) -> ColourMap {
     }
 }
 
+/// As many columns as fit at this least width of a panel and leave no cell empty.
+pub(super) fn columns(panels: usize, width: f64, least: f64) -> usize {
+    let most = ((width / least) as usize).clamp(1, panels);
+    (1..=most).rev().find(|columns| panels.is_multiple_of(*columns)).unwrap_or(1)
+}
+
+/// A figure of panels row by row, with letters. Rows are `height` points high, or less in a narrow figure.
+pub(super) fn in_rows(panels: Vec<impl Into<Panel>>, columns: usize, width: f64, height: f64) -> Figure {
+    let (rows, height) = (panels.len().div_ceil(columns), height.min(0.75 * width));
+    let figure = Figure::new(rows, columns).size(width, height * rows as f64);
+    panels
+        .into_iter()
+        .enumerate()
+        .fold(figure, |figure, (i, panel)| figure.panel(i / columns, i % columns, panel))
+        .lettered()
+}
+
 /// A time with at most four significant digits, without rounding noise.
 pub(super) fn short(time: f64) -> String {
     format!("{time:.3e}").parse::<f64>().expect("a number that was just written").to_string()
@@ -33,6 +47,12 @@ pub(super) fn short(time: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_cell_is_left_empty() {
+        let of = |panels: usize| [760.0, 510.0, 240.0].map(|width| columns(panels, width, 160.0));
+        assert_eq!([of(1), of(2), of(3), of(4)], [[1, 1, 1], [2, 2, 1], [3, 3, 1], [4, 2, 1]]);
+    }
 
     #[test]
     fn times_are_short() {

@@ -20,8 +20,21 @@ use cinoc_figure::{Figure, FigureError};
 use cinoc_learn::files::{FileError, write_atomically};
 use thiserror::Error;
 
-/// Pixels per point of a PNG.
-const SCALE: f64 = 2.0;
+/// Size and resolution of figures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Format {
+    /// Width in points (1/72 inch). Texts keep their size; panels go into more rows where it is narrow.
+    pub width: f64,
+    /// Pixels per inch of PNG files.
+    pub dpi: f64,
+}
+
+impl Default for Format {
+    /// The column of a report.
+    fn default() -> Self {
+        Format { width: 760.0, dpi: 144.0 }
+    }
+}
 
 /// Why a figure could not be written.
 #[derive(Debug, Error)]
@@ -34,10 +47,11 @@ pub enum SaveError {
     File(#[from] FileError),
 }
 
-/// Writes `NAME.svg` and `NAME.png` into a folder.
-pub fn save(figure: &Figure, folder: &Path, name: &str) -> Result<(), SaveError> {
-    let (svg, png) = (figure.to_svg(), figure.to_png(SCALE)?);
-    write_atomically(&folder.join(format!("{name}.svg")), |file| file.write_all(svg.as_bytes()))?;
-    write_atomically(&folder.join(format!("{name}.png")), |file| file.write_all(&png))?;
+/// Writes `NAME.svg`, `NAME.pdf` and `NAME.png` into a folder, the last with `dpi` pixels per inch.
+pub fn save(figure: &Figure, folder: &Path, name: &str, dpi: f64) -> Result<(), SaveError> {
+    let (svg, pdf, png) = (figure.to_svg(), figure.to_pdf(), figure.to_png(dpi / 72.0)?);
+    for (ending, bytes) in [("svg", svg.as_bytes()), ("pdf", &pdf), ("png", &png)] {
+        write_atomically(&folder.join(format!("{name}.{ending}")), |file| file.write_all(bytes))?;
+    }
     Ok(())
 }

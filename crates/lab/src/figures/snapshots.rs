@@ -2,13 +2,13 @@
 
 use cinoc_figure::{Figure, Legend, Lines, Series};
 
-use super::look::{CONTROLLED, TARGET, UNCONTROLLED, WIDTH, short};
+use super::look::{CONTROLLED, TARGET, UNCONTROLLED, columns, in_rows, short};
 use crate::Evaluated;
 use crate::evaluated::Control;
 
 /// The field with and without control, and the target, at the start, after a tenth and a third of the time,
 /// and at the end. Triangles on the axis are the agents.
-pub fn snapshots(evaluated: &Evaluated, case: usize) -> Figure {
+pub fn snapshots(evaluated: &Evaluated, case: usize, width: f64) -> Figure {
     let (n, agents, steps) = (evaluated.config.points(), evaluated.config.agents, evaluated.steps());
     let (positions, times) = (evaluated.positions(), evaluated.times());
     let (uncontrolled, controlled) =
@@ -33,10 +33,6 @@ pub fn snapshots(evaluated: &Evaluated, case: usize) -> Figure {
             .axis_marks(&xi[step * agents..(step + 1) * agents])
             .legend(Legend::Shared)
     };
-    let rows = moments.len().div_ceil(2);
-    let figure = Figure::new(rows, 2).size(WIDTH, 210.0 * rows as f64);
-    moments
-        .into_iter()
-        .enumerate()
-        .fold(figure, |figure, (index, step)| figure.panel(index / 2, index % 2, panel(step)))
+    let columns = columns(moments.len(), width, 240.0);
+    in_rows(moments.into_iter().map(panel).collect(), columns, width, 210.0)
 }

@@ -2,7 +2,7 @@
 
 use cinoc_figure::{ColourMap, Figure, Map};
 
-use super::look::{WIDTH, field_colours};
+use super::look::{columns, field_colours, in_rows};
 use crate::Evaluated;
 use crate::evaluated::Control;
 use crate::over_cases::quantile;
@@ -13,7 +13,7 @@ const ERRORS_SHOWN: f64 = 0.95;
 
 /// Maps of a case: the field without control, the field with control and the agents' paths, and the remaining
 /// error. The first two share their colours.
-pub fn space_time(evaluated: &Evaluated, case: usize) -> Figure {
+pub fn space_time(evaluated: &Evaluated, case: usize, width: f64) -> Figure {
     let uncontrolled = evaluated.field(Control::Off, case);
     let controlled = evaluated.field(Control::On, case);
     let target = evaluated.target(case);
@@ -27,23 +27,21 @@ pub fn space_time(evaluated: &Evaluated, case: usize) -> Figure {
     let largest_error = quantile(error.iter().map(|e| e.abs()), ERRORS_SHOWN);
     let colours = field_colours(evaluated.config);
     let field = |z: &[f64], title: &str| map(evaluated, z).title(title).colour_map(colours).limits(low, high);
-    Figure::new(1, 3)
-        .size(WIDTH, 210.0)
-        .panel(0, 0, field(&uncontrolled, "uncontrolled").labels("time t", "position x"))
-        .panel(
-            0,
-            1,
-            with_paths(field(&controlled, "controlled, with agents"), evaluated, case).colour_bar("z"),
-        )
-        .panel(
-            0,
-            2,
-            map(evaluated, &error)
-                .title("error, controlled")
-                .colour_map(ColourMap::Diverging)
-                .limits(-largest_error, largest_error)
-                .colour_bar("z − z*"),
-        )
+    let panels = [
+        field(&uncontrolled, "uncontrolled"),
+        with_paths(field(&controlled, "controlled, with agents"), evaluated, case).colour_bar("z"),
+        map(evaluated, &error)
+            .title("error, controlled")
+            .colour_map(ColourMap::Diverging)
+            .limits(-largest_error, largest_error)
+            .colour_bar("z − z*"),
+    ];
+    let columns = columns(panels.len(), width, 160.0);
+    let named = |(i, map): (usize, Map)| {
+        map.labels("time t", if i.is_multiple_of(columns) { "position x" } else { "" })
+    };
+    let panels: Vec<Map> = panels.into_iter().enumerate().map(named).collect();
+    in_rows(panels, columns, width, 210.0)
 }
 
 /// Time along x, position along y, every value at the centre of its cell.
@@ -52,7 +50,7 @@ fn map(evaluated: &Evaluated, field: &[f64]) -> Map {
     let n = positions.len();
     let by_position: Vec<f64> =
         (0..n).flat_map(|x| (0..times.len()).map(move |t| field[t * n + x])).collect();
-    Map::new(&by_position, n, times.len()).extent(edges(&times), edges(&positions)).labels("time t", "")
+    Map::new(&by_position, n, times.len()).extent(edges(&times), edges(&positions))
 }
 
 /// From half a cell before the first of equally spaced points to half a cell after the last.

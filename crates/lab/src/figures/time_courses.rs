@@ -2,19 +2,19 @@
 
 use cinoc_figure::{Colour, Figure, Legend, Lines, Series};
 
-use super::look::{CONTROLLED, METRIC, UNCONTROLLED, WIDTH};
+use super::look::{CONTROLLED, METRIC, UNCONTROLLED, columns, in_rows};
 use crate::Evaluated;
 use crate::evaluated::Control;
 use crate::over_cases::Spread;
 
 /// Median and 10-90 % band over the cases of the error with and without control, of the mean speed `|v|`
 /// where agents move, and of the mean intensity `|u|`.
-pub fn time_courses(evaluated: &Evaluated) -> Figure {
+pub fn time_courses(evaluated: &Evaluated, width: f64) -> Figure {
     let mut panels = vec![error(evaluated)];
     panels.extend(action(evaluated, "v", "agents' speed", "mean |v|"));
     panels.extend(action(evaluated, "u", "agents' intensity", "mean |u|"));
-    let figure = Figure::new(1, panels.len()).size(WIDTH, 230.0);
-    panels.into_iter().enumerate().fold(figure, |figure, (column, panel)| figure.panel(0, column, panel))
+    let columns = columns(panels.len(), width, 160.0);
+    in_rows(panels, columns, width, 230.0)
 }
 
 fn error(evaluated: &Evaluated) -> Lines {

@@ -1,37 +1,72 @@
-//! The commands that reproduce a policy and its report.
+//! Shell commands that make a policy and its report again.
 
-use cinoc_control::Cases;
-use cinoc_control::config::ConfigError;
+use std::path::Path;
 
-use super::Report;
+use cinoc_control::Config;
+use cinoc_control::config::Preset;
+
 use crate::settings::changed_settings;
 
-/// Commands for a shell, one per line.
-pub(super) fn commands(report: &Report) -> Result<String, ConfigError> {
-    let trained = &report.policy.config;
-    let (task, seed) = (&trained.task, trained.train.seed);
-    let mut preset = task.config()?;
-    preset.train.seed = seed;
-    let training = sets(&changed_settings(&preset, trained));
-    let circumstances = sets(&changed_settings(trained, report.config));
-    // where `cinoc train` puts a run by default
-    let folder = format!("runs/{task}-{seed}");
-    let cases = cases(report);
-    Ok([
-        format!("cinoc train {task} --seed {seed}{training}\n"),
-        format!("cinoc eval {folder} --cases {cases}{circumstances}\n"),
-        format!("cinoc plot {folder} --cases {cases}{circumstances}\n"),
-    ]
-    .concat())
+/// The command of a training with this config: the preset that needs fewer settings, then the settings.
+/// `program` is the name of the command line, `out` the run directory.
+pub fn training_command(program: &str, config: &Config, out: Option<&Path>) -> String {
+    let (task, method, seed) = (&config.task, config.method_name(), config.train.seed);
+    let settings = |preset: Preset| {
+        let mut base = task.resolve(preset, method, None, &[]).ok()?;
+        base.train.seed = seed;
+        Some(changed_settings(&base, config))
+    };
+    let presets = [("", Preset::Default), (" --preset paper", Preset::Paper)];
+    let shortest = presets
+        .into_iter()
+        .filter_map(|(option, preset)| Some((option, settings(preset)?)))
+        .min_by_key(|(_, settings)| settings.len());
+    let (preset, settings) = shortest.unwrap_or_default();
+    let method = config.method.as_ref().map_or_else(String::new, |_| format!(" --method {method}"));
+    let sets: String = settings.iter().map(|setting| format!(" --set {}", shell_word(setting))).collect();
+    let out = out.map_or_else(String::new, |out| format!(" --out {}", shell_word(&out.to_string_lossy())));
+    format!("{program} train {task}{method}{preset} --seed {seed}{sets}{out}")
 }
 
-fn sets(settings: &[String]) -> String {
-    settings.iter().map(|setting| format!(" --set {setting}")).collect()
+/// A text as one word of a shell.
+pub fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-./=:,@%+".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_string()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
 }
 
-fn cases(report: &Report) -> String {
-    match Cases::paper(report.config) {
-        Ok(paper) if paper == *report.cases => "paper".to_string(),
-        _ => report.cases.count.to_string(),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_training_is_the_preset_with_fewer_changes() {
+        let command = |preset: Preset, method: &str, sets: &[&str]| {
+            let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
+            let config = Config::resolve_method("fkpp1d", preset, method, None, &sets).unwrap();
+            training_command("cinoc", &config, None)
+        };
+        assert_eq!(
+            command(Preset::Default, "cinoc", &["train.seed=3", "agents=5"]),
+            "cinoc train fkpp1d --seed 3 --set agents=5"
+        );
+        assert_eq!(
+            command(Preset::Paper, "cinoc", &["train.failure=[0.1, 0.2]"]),
+            "cinoc train fkpp1d --preset paper --seed 0 --set 'train.failure=[0.1, 0.2]'"
+        );
+        assert_eq!(command(Preset::Default, "ppo", &[]), "cinoc train fkpp1d --method ppo --seed 0");
+        let config = Config::preset("ks1d").unwrap();
+        let out = training_command("mine", &config, Some(Path::new("my run")));
+        assert_eq!(out, "mine train ks1d --seed 0 --out 'my run'");
+    }
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_split_them() {
+        assert_eq!(shell_word("noise.sensor=0.05"), "noise.sensor=0.05");
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
+        assert_eq!(shell_word(""), "''");
     }
 }

@@ -1,25 +1,26 @@
 //! `report.md`: what was trained, how good it is, and how to reproduce it.
 //!
-//! A report contains no date, no path and no timing of the evaluation: the same run and cases give the same
-//! text.
+//! A report contains no date, no timing of the evaluation, and paths only as they were given in a command: the
+//! same command gives the same text.
 
 mod commands;
 mod plates;
 mod tables;
 mod text;
 
+pub use commands::{shell_word, training_command};
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cinoc_control::config::ConfigError;
 use cinoc_control::{Cases, Config};
 use cinoc_learn::evaluate::{Evaluation, Rollouts};
 use cinoc_learn::files::{FileError, write_atomically};
 use cinoc_learn::policy_file::PolicyFile;
 use thiserror::Error;
 
-use crate::figures::{self, SaveError};
+use crate::figures::{self, Format, SaveError};
 use crate::training_log::TrainingLog;
 use plates::Plate;
 
@@ -47,9 +48,6 @@ pub enum ReportError {
     /// A figure cannot be drawn or written.
     #[error(transparent)]
     Figure(#[from] SaveError),
-    /// The config names no task.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
 }
 
 /// The content of a report.
@@ -68,21 +66,10 @@ pub struct Report<'a> {
     pub cases_label: &'a str,
     /// `metrics.jsonl` of the training, if it exists.
     pub metrics: Option<&'a Path>,
-}
-
-/// Writes `report.md` and its figures for a policy evaluated with its training config. Returns the path of
-/// the report.
-pub fn write_report(
-    folder: &Path,
-    policy: &PolicyFile,
-    evaluation: &Evaluation,
-    rollouts: &Rollouts,
-    cases: &Cases,
-    cases_label: &str,
-    metrics_path: Option<&Path>,
-) -> Result<PathBuf, ReportError> {
-    let config = &policy.config;
-    Report { policy, config, evaluation, rollouts, cases, cases_label, metrics: metrics_path }.write(folder)
+    /// Size and resolution of the figures.
+    pub format: Format,
+    /// The commands that make the report again, in their order.
+    pub commands: &'a [String],
 }
 
 impl Report<'_> {
@@ -94,7 +81,7 @@ impl Report<'_> {
             None => TrainingLog::default(),
         };
         let plates = self.write_figures(&folder.join(FIGURES), &log)?;
-        let text = self.text(&log, &plates)?;
+        let text = self.text(&log, &plates);
         let path = folder.join(REPORT);
         write_atomically(&path, |file| file.write_all(text.as_bytes()))?;
         Ok(path)
@@ -104,7 +91,7 @@ impl Report<'_> {
         fs::create_dir_all(folder).map_err(|error| io_error("create", folder, error))?;
         let plates = self.plates(log);
         for plate in &plates {
-            figures::save(&plate.figure, folder, plate.name)?;
+            figures::save(&plate.figure, folder, plate.name, self.format.dpi)?;
         }
         Ok(plates)
     }

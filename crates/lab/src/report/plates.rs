@@ -21,30 +21,29 @@ pub(super) struct Plate {
 impl Report<'_> {
     /// All figures. If the log has no updates, there is no learning curve.
     pub(super) fn plates(&self, log: &TrainingLog) -> Vec<Plate> {
+        let width = self.format.width;
         let evaluated = &Evaluated { config: self.config, cases: self.cases, rollouts: self.rollouts };
         let (case, count) = (evaluated.median_case(), self.cases.count);
         let which = format!("case {case} (from 0) of {count}, the one with the median final error");
         let mut plates = match Run2d::of_case(evaluated, case) {
             Ok(run) => vec![Plate {
                 name: "snapshots",
-                figure: snapshots_2d(&run),
-                caption: format!(
-                    "The field without and with control, agents as dots with their trails, contour lines \
-                     of the target: {which}."
-                ),
+                figure: snapshots_2d(&run, width),
+                caption: format!("{}: {which}.", rows(&run)),
             }],
             Err(_) => vec![
                 Plate {
                     name: "space_time",
-                    figure: space_time(evaluated, case),
+                    figure: space_time(evaluated, case, width),
                     caption: format!(
-                        "The field without control, the field with control and the agents' paths, and the \
-                         remaining error, with colours clipped at the 95th percentile: {which}."
+                        "The field without control (a), the field with control and the agents' paths (b), \
+                         in the same colours, and the remaining error (c), with colours clipped at the 95th \
+                         percentile: {which}."
                     ),
                 },
                 Plate {
                     name: "snapshots",
-                    figure: snapshots(evaluated, case),
+                    figure: snapshots(evaluated, case, width),
                     caption: format!(
                         "The same case at a few times, agents as triangles on the axis: {which}."
                     ),
@@ -53,7 +52,7 @@ impl Report<'_> {
         };
         plates.push(Plate {
             name: "time_courses",
-            figure: time_courses(evaluated),
+            figure: time_courses(evaluated, width),
             caption: format!(
                 "Error and effort over time: median and 10–90 % band over {count} cases, actions as means \
                      over the agents."
@@ -62,13 +61,24 @@ impl Report<'_> {
         if !log.is_empty() {
             plates.push(Plate {
                 name: "learning_curve",
-                figure: learning_curve(log, self.policy.config.train.clip),
+                figure: learning_curve(log, self.policy.config.train.clip, width),
                 caption:
-                    "The training: what each term contributes to the loss, the gradient's norm before it is \
-                          clipped, and the learning rate."
+                    "The training: what each term contributes to the loss (a), the gradient's norm before it \
+                          is clipped (b), and the learning rate (c)."
                         .to_string(),
             });
         }
         plates
     }
+}
+
+/// What the rows and the last column of snapshots show.
+fn rows(run: &Run2d) -> String {
+    let last = match run.target {
+        Some(_) => {
+            "; at the end of the rows, the target and the error that remains at the end, in colours of its own"
+        }
+        None => "",
+    };
+    format!("The field without control (upper row) and with control (lower row), in the same colours{last}")
 }

@@ -1,9 +1,10 @@
 //! The tables of a report.
 
+use cinoc_control::Config;
 use cinoc_learn::evaluate::{Evaluation, Metric, Spread};
 
 use crate::numbers::{number, two_std};
-use crate::published::{PAPER, Reported, published};
+use crate::published::{PAPER, Reported, departures, published};
 
 /// Error without and with control, at the end and over time.
 pub(super) fn results(evaluation: &Evaluation) -> String {
@@ -27,9 +28,15 @@ pub(super) fn results(evaluation: &Evaluation) -> String {
     .concat()
 }
 
-/// Our result and the paper's, if the paper has the task.
-pub(super) fn beside_the_paper(evaluation: &Evaluation) -> Option<String> {
+/// Our result and the paper's, if the paper has the task. Under other settings than those of the task there is
+/// nothing to compare with.
+pub(super) fn beside_the_paper(evaluation: &Evaluation, config: &Config) -> Option<String> {
     let paper = published(&evaluation.task)?;
+    if let [first, ..] = &departures(config)[..] {
+        return Some(format!(
+            "The published numbers are left out: they are for other settings (here `{first}`).\n"
+        ));
+    }
     let (what, of): (_, fn(Metric) -> Spread) = match paper.reported {
         Reported::Final => ("final", |metric| metric.last),
         Reported::Half => ("half-way", |metric| metric.half.unwrap_or(metric.last)),
@@ -50,10 +57,7 @@ pub(super) fn beside_the_paper(evaluation: &Evaluation) -> Option<String> {
                 "| best baseline, published ({}) | {} | {} |\n\n",
                 paper.best_baseline, paper.uncontrolled, paper.baseline
             ),
-            format!(
-                "Published: {PAPER}. Numbers are comparable only on the published cases and with the \
-                 settings of the task.\n"
-            ),
+            format!("Published: {PAPER}. Numbers are comparable only on the published cases.\n"),
         ]
         .concat(),
     )

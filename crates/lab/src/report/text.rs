@@ -1,27 +1,26 @@
 //! The text of a report.
 
 use cinoc_control::Config;
-use cinoc_control::config::ConfigError;
 
 use super::plates::Plate;
-use super::{FIGURES, Report, commands, tables};
+use super::{FIGURES, Report, tables};
 use crate::numbers::{duration, number, thousands};
 use crate::settings::changed_settings;
 use crate::training_log::TrainingLog;
 
 impl Report<'_> {
     /// The whole text, with a link to every figure.
-    pub(super) fn text(&self, log: &TrainingLog, plates: &[Plate]) -> Result<String, ConfigError> {
+    pub(super) fn text(&self, log: &TrainingLog, plates: &[Plate]) -> String {
         let task = &self.policy.config.task;
         let sections = [
             format!("# {task}\n\n{}.\n", capitalised(&task.title)),
             format!("## Training\n\n{}", self.training(log)),
             format!("## Results\n\n{}", self.results()),
             format!("## Figures\n\n{}", plates.iter().map(plate).collect::<Vec<_>>().join("\n")),
-            format!("## Reproduce\n\n```sh\n{}```\n", commands::commands(self)?),
+            format!("## Make it again\n\n```sh\n{}\n```\n", self.commands.join("\n")),
             folded("Complete config of the training", &self.policy.config.to_toml()),
         ];
-        Ok(sections.join("\n"))
+        sections.join("\n")
     }
 
     fn training(&self, log: &TrainingLog) -> String {
@@ -51,7 +50,7 @@ impl Report<'_> {
             tables::results(self.evaluation),
             tables::effort(self.evaluation),
         ];
-        parts.extend(tables::beside_the_paper(self.evaluation));
+        parts.extend(tables::beside_the_paper(self.evaluation, self.config));
         parts.join("\n")
     }
 }
@@ -62,7 +61,8 @@ fn agents(config: &Config) -> String {
 
 fn plate(plate: &Plate) -> String {
     let Plate { name, caption, .. } = plate;
-    format!("![{name}]({FIGURES}/{name}.png)\n\n{caption} ([SVG]({FIGURES}/{name}.svg))\n")
+    let files = format!("[SVG]({FIGURES}/{name}.svg), [PDF]({FIGURES}/{name}.pdf)");
+    format!("![{name}]({FIGURES}/{name}.png)\n\n{caption} ({files})\n")
 }
 
 fn folded(summary: &str, toml: &str) -> String {

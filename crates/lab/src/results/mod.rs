@@ -24,7 +24,7 @@ use cinoc_learn::files::{FileError, write_atomically};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::figures::SaveError;
+use crate::figures::{Format, SaveError};
 
 /// The results of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -106,7 +106,8 @@ impl Results {
             text(format!("{}.csv", self.file_of(&table.name)), &table.csv())?;
         }
         for chart in &self.charts {
-            crate::figures::save(&chart.figure(), folder, &self.file_of(&chart.name))?;
+            let (name, dpi) = (self.file_of(&chart.name), Format::default().dpi);
+            crate::figures::save(&chart.figure(), folder, &name, dpi)?;
         }
         // written last: if it exists, all other files exist
         Ok(text(format!("{}.json", self.name), &json)?)

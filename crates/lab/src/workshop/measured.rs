@@ -92,12 +92,39 @@ impl Workshop<'_> {
         trained: &Trained,
         points: &[Point],
     ) -> Result<Vec<Measured>, LabError> {
+        self.each(what, trained, points, |point| self.measure_one(point, trained))
+    }
+
+    /// The same, but no measurement is kept in the folder or taken from it.
+    pub fn measure_once(
+        &self,
+        what: &str,
+        trained: &Trained,
+        points: &[Point],
+    ) -> Result<Vec<Measured>, LabError> {
+        self.each(what, trained, points, |point| {
+            self.check()?;
+            self.book_settings(&point.settings());
+            let measured = self.roll_out(point, &trained.policy);
+            self.book_rollout(measured.seconds, true);
+            Ok(measured)
+        })
+    }
+
+    /// Measures points of a policy one after the other and reports the progress.
+    fn each(
+        &self,
+        what: &str,
+        trained: &Trained,
+        points: &[Point],
+        measure: impl Fn(&Point) -> Result<Measured, LabError>,
+    ) -> Result<Vec<Measured>, LabError> {
         self.watch.begin(what, points.iter().map(Point::work).sum());
         let params: Vec<u8> = trained.policy.params.iter().flat_map(|p| p.to_le_bytes()).collect();
         self.book_policy(&trained.policy.config.task.name, format!("{:016x} (parameters)", fnv1a(&params)));
         let one = |point: &Point| {
             self.watch.now(&point.told());
-            let measured = self.measure_one(point, trained)?;
+            let measured = measure(point)?;
             self.watch.done(point.work());
             Ok(measured)
         };

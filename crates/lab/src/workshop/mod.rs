@@ -22,11 +22,13 @@ use std::path::PathBuf;
 
 use cinoc_control::config::ConfigError;
 use cinoc_learn::files::{FileError, fnv1a};
+use cinoc_learn::memory::TooLarge;
 use cinoc_learn::policy_file::PolicyError;
 use cinoc_learn::run::RunError;
 use thiserror::Error;
 
 use crate::results::ResultsError;
+use crate::sweep::SweepError;
 use ledger::Ledger;
 
 /// Size of an experiment.
@@ -97,6 +99,12 @@ pub enum LabError {
         /// The known names.
         known: String,
     },
+    /// A policy cannot be measured along an axis.
+    #[error(transparent)]
+    Sweep(#[from] SweepError),
+    /// A measurement does not fit into memory.
+    #[error(transparent)]
+    Memory(#[from] TooLarge),
     /// Settings with which the policy cannot run.
     #[error(transparent)]
     Config(#[from] ConfigError),

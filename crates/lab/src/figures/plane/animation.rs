@@ -35,13 +35,13 @@ pub fn animation(run: &Run2d) -> Animation<impl Fn(usize) -> Figure> {
     let frame = move |frame: usize| {
         let step = steps[frame];
         let time = run.times[step];
-        Figure::new(1, 2)
+        let figure = Figure::new(1, 2)
             .size(WIDTH, 260.0)
-            .panel(0, 0, pictures.uncontrolled(step).title("uncontrolled"))
-            .panel(0, 1, pictures.controlled(step).title("controlled"))
+            .panel(0, 0, pictures.uncontrolled(step).labels("x", "y").title("uncontrolled"))
+            .panel(0, 1, pictures.controlled(step).labels("x", "").ticks(true, false).title("controlled"))
             .colour_bar(0..1, pictures.colour_bar())
-            .progress(time / end, format!("t = {time:.decimals$}"))
-            .fit_height()
+            .progress(time / end, format!("t = {time:.decimals$}"));
+        pictures.with_legend(figure).fit_height()
     };
     Animation::new(count, frame).scale(SCALE).frame_time(each, last)
 }

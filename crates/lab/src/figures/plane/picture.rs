@@ -1,14 +1,18 @@
 //! One state of a 2D run: the field with agents, obstacles and contour lines of the target.
 
-use cinoc_figure::{ColourBar, ColourMap, Map};
+use cinoc_figure::{ColourBar, ColourMap, Figure, Map, Symbol};
 
 use super::resample::{Resampled, resample};
+use crate::numbers::number;
+use crate::over_cases::quantile;
 use crate::run_2d::{FieldKind, Run2d};
 
 /// Contour levels of the target, as fractions of its largest magnitude.
 const LEVELS: [f64; 2] = [0.3, 0.7];
 /// Length of an agent's trail, as a fraction of the run.
 const TAIL: f64 = 0.15;
+/// Fraction of the error magnitudes inside the colour limits.
+const ERRORS_SHOWN: f64 = 0.99;
 
 /// Draws states of a run, all with the same colours.
 pub(super) struct Pictures<'a> {
@@ -46,20 +50,60 @@ impl<'a> Pictures<'a> {
 
     /// The field without agents.
     pub fn uncontrolled(&self, step: usize) -> Map {
-        self.with_target(self.field(&self.run.uncontrolled[step]))
+        self.with_obstacles(self.with_target(self.field(&self.run.uncontrolled[step])))
     }
 
     /// The field with agents.
     pub fn controlled(&self, step: usize) -> Map {
         let map = self.with_target(self.field(&self.run.controlled[step]));
-        let map = self.run.obstacles.iter().fold(map, |map, o| map.disc(o.centre, o.radius, o.margin));
-        self.with_agents(map, step)
+        self.with_agents(self.with_obstacles(map), step)
     }
 
     /// The target, if there is one.
     pub fn target(&self) -> Option<Map> {
         let target = self.target.as_ref()?;
         Some(self.with_target(self.map(target)))
+    }
+
+    /// What remains of the error at a step, in colours of its own, if there is a target.
+    pub fn error(&self, step: usize) -> Option<Map> {
+        let target = self.run.target.as_ref()?;
+        let error: Vec<f64> = self.run.controlled[step].iter().zip(target).map(|(z, t)| z - t).collect();
+        let finite = error.iter().map(|e| e.abs()).filter(|e| e.is_finite());
+        let limit = quantile(finite, ERRORS_SHOWN);
+        Some(self.field(&error).colour_map(ColourMap::Diverging).limits(-limit, limit))
+    }
+
+    /// Explains what is drawn over the fields.
+    pub fn with_legend(&self, figure: Figure) -> Figure {
+        let (run, colours) = (self.run, self.colours());
+        let mut entries: Vec<(Symbol, String)> = Vec::new();
+        let mut entry = |symbol: Symbol, label: &str| entries.push((symbol, label.to_string()));
+        if run.agents() > 0 && run.u.is_some() {
+            let loudest = number(self.loudest);
+            entry(Symbol::Dot(Some(-1.0)), &format!("agent with u = −{loudest}"));
+            entry(Symbol::Dot(Some(0.0)), "u = 0");
+            entry(Symbol::Dot(Some(1.0)), &format!("u = {loudest}"));
+        } else if run.agents() > 0 {
+            entry(Symbol::Dot(None), "agent");
+        }
+        if run.mobile() {
+            entry(Symbol::Tail, &format!("its path, last {} % of the run", 100.0 * TAIL));
+        }
+        if let Some(largest) = self.largest_target() {
+            let [low, high] = LEVELS.map(|level| number(level * largest));
+            let field = &run.field;
+            entry(Symbol::Contour(1.0), &format!("target {field}* = {low} and {high}"));
+            if run.kind == FieldKind::Signed {
+                entry(Symbol::Contour(-1.0), &format!("{field}* = −{low} and −{high}"));
+            }
+        }
+        match run.obstacles.first().map(|disc| disc.margin > 0.0) {
+            Some(true) => entry(Symbol::DiscWithMargin, "obstacle and its margin"),
+            Some(false) => entry(Symbol::Disc, "obstacle"),
+            None => {}
+        }
+        entries.into_iter().fold(figure, |figure, (symbol, label)| figure.symbol(symbol, colours, label))
     }
 
     fn colours(&self) -> ColourMap {
@@ -78,16 +122,23 @@ impl<'a> Pictures<'a> {
         Map::new(&field.values, field.rows, field.columns)
             .extent([0.0, width], [0.0, height])
             .equal_aspect()
-            .no_ticks()
             .smooth()
             .colour_map(self.colours())
             .limits(self.limits[0], self.limits[1])
     }
 
+    fn with_obstacles(&self, map: Map) -> Map {
+        self.run.obstacles.iter().fold(map, |map, o| map.disc(o.centre, o.radius, o.margin))
+    }
+
+    /// The largest magnitude of the target, if there is one.
+    fn largest_target(&self) -> Option<f64> {
+        let finite = self.target.as_ref()?.values.iter().filter(|value| value.is_finite());
+        Some(finite.fold(0.0, |most: f64, value| most.max(value.abs())))
+    }
+
     fn with_target(&self, map: Map) -> Map {
-        let Some(target) = &self.target else { return map };
-        let finite = target.values.iter().filter(|value| value.is_finite());
-        let largest = finite.fold(0.0, |most: f64, value| most.max(value.abs()));
+        let (Some(target), Some(largest)) = (&self.target, self.largest_target()) else { return map };
         let mut levels: Vec<f64> = LEVELS.map(|level| level * largest).to_vec();
         if self.run.kind == FieldKind::Signed {
             levels.extend(LEVELS.map(|level| -level * largest));
