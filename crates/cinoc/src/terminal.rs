@@ -16,6 +16,11 @@ pub fn paint(text: &str, style: &str) -> String {
     }
 }
 
+/// A warning on standard error, in one line.
+pub fn warn(message: &str) {
+    eprintln!("{} {message}", paint("warning:", "1;33"));
+}
+
 /// A bar on standard error with an estimate of the time left; it vanishes when done and never shows in a file or pipe.
 pub fn progress(what: &str, all: usize) -> ProgressBar {
     let style =
@@ -84,7 +89,7 @@ pub fn stop_on_interrupt() -> Arc<AtomicBool> {
         }
     });
     if let Err(error) = handler {
-        eprintln!("{} Ctrl-C will not save a checkpoint: {error}", paint("warning:", "1;33"));
+        warn(&format!("Ctrl-C will not save a checkpoint: {error}"));
     }
     stop
 }

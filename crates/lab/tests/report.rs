@@ -7,9 +7,10 @@ use cinoc_adjoint::Threads;
 use cinoc_control::policy::initial_params;
 use cinoc_control::random::{Purpose, stream};
 use cinoc_control::{Cases, Config, Pool};
-use cinoc_lab::report::Report;
+use cinoc_lab::report::{Parameters, Report};
 use cinoc_lab::write_report;
 use cinoc_learn::evaluate::{Evaluation, Rollouts, evaluate, roll_out};
+use cinoc_learn::inputs::{InputFile, Inputs};
 use cinoc_learn::policy_file::PolicyFile;
 
 struct Small {
@@ -64,8 +65,10 @@ fn colours(path: &Path) -> usize {
 fn metrics_line(update: usize) -> String {
     format!(
         "{{\"update\":{update},\"loss\":{},\"terms\":{{\"track\":0.5,\"effort_u\":0.25}},\"gradient_norm\":1.5,\
-         \"parameter_norm\":9.0,\"lr\":0.001,\"updates_per_s\":0.5}}\n",
-        1.0 / update as f64
+         \"parameter_norm\":9.0,\"lr\":0.001,\"updates_per_s\":0.5,\
+         \"validation\":{{\"loss\":{},\"final\":0.1,\"time_mean\":0.2,\"seconds\":0.1}}}}\n",
+        1.0 / update as f64,
+        2.0 / update as f64
     )
 }
 
@@ -83,6 +86,7 @@ fn every_task_gets_a_report_with_its_figures() {
             "| time mean, **controlled** |",
             "| CINOC, published |",
             "| training time | 6.0 s |",
+            "| lowest validation loss | 0.667, after 3 updates |",
             "Effort of ",
             "of 2, the one with the median final error",
             "<details>",
@@ -148,15 +152,31 @@ fn other_circumstances_than_in_training_are_told() {
     let rollouts = &roll_out(config, &policy.params, cases, 1).unwrap();
     let evaluation = &evaluate(config, cases, rollouts);
     let folder = tempfile::tempdir().unwrap();
-    let report =
-        Report { policy, config, evaluation, rollouts, cases, cases_label: "2 cases", metrics: None };
+    let file = |name: &str| Some(InputFile { file: name.into(), hash: "0123".to_string() });
+    let report = Report {
+        policy,
+        config,
+        evaluation,
+        rollouts,
+        cases,
+        cases_label: "2 cases of mine.safetensors",
+        metrics: None,
+        parameters: Parameters::Checkpoint(7),
+        inputs: &Inputs {
+            init: file("old.safetensors"),
+            cases: None,
+            validation: file("data/mine.safetensors"),
+        },
+    };
     let text = fs::read_to_string(report.write(folder.path()).unwrap()).unwrap();
     for part in [
         "| agents | 20 mobile |",
-        "On 2 cases, with settings other than in training: `agents=5`.",
+        "| parameters of | the checkpoint after 7 of 500 updates: the run is not finished |",
+        "| --init | `old.safetensors` (hash 0123) |",
+        "On 2 cases of mine.safetensors, with settings other than in training: `agents=5`.",
         "Effort of 5 agents",
-        "cinoc train fkpp1d --seed 0 --set time.steps=12\n",
-        "cinoc eval runs/fkpp1d-0 --cases 2 --set agents=5\n",
+        "cinoc train fkpp1d --seed 0 --set time.steps=12 --init old.safetensors --validation data/mine.safetensors\n",
+        "cinoc eval runs/fkpp1d-0 --cases data/mine.safetensors --set agents=5\n",
     ] {
         assert!(text.contains(part), "{part:?} is missing in\n{text}");
     }

@@ -9,6 +9,7 @@ use cinoc_lab::figures::save_animation;
 use cinoc_lab::report::Report;
 use cinoc_lab::run_2d::Run2d;
 use cinoc_learn::evaluate::{Rollouts, evaluate, roll_out};
+use cinoc_learn::inputs::Inputs;
 use cinoc_learn::run::METRICS;
 use std::path::{Path, PathBuf};
 
@@ -33,6 +34,8 @@ fn write_report(subject: &Resolved, rollouts: &Rollouts, folder: &Path) -> Resul
     let evaluation = evaluate(&subject.config, &subject.cases, rollouts);
     let metrics = subject.path.with_file_name(METRICS);
     let metrics = metrics.exists().then_some(metrics);
+    let run = subject.path.parent().unwrap_or(Path::new("."));
+    let inputs = Inputs::read(run).map_err(|error| Failure::Request(error.to_string()))?;
     let report = Report {
         policy: &subject.policy,
         config: &subject.config,
@@ -41,6 +44,8 @@ fn write_report(subject: &Resolved, rollouts: &Rollouts, folder: &Path) -> Resul
         cases: &subject.cases,
         cases_label: &subject.cases_label,
         metrics: metrics.as_deref(),
+        parameters: subject.parameters,
+        inputs: &inputs,
     };
     report.write(folder).map_err(|error| Failure::Run(error.to_string()))
 }

@@ -16,6 +16,7 @@ use cinoc_control::config::ConfigError;
 use cinoc_control::{Cases, Config};
 use cinoc_learn::evaluate::{Evaluation, Rollouts};
 use cinoc_learn::files::{FileError, write_atomically};
+use cinoc_learn::inputs::Inputs;
 use cinoc_learn::policy_file::PolicyFile;
 use thiserror::Error;
 
@@ -52,6 +53,18 @@ pub enum ReportError {
     Config(#[from] ConfigError),
 }
 
+/// Which parameters of a run a policy has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Parameters {
+    /// Those of the last update.
+    #[default]
+    Last,
+    /// Those with the lowest validation loss.
+    Best,
+    /// Those of the checkpoint of a run that is not finished, after so many updates.
+    Checkpoint(usize),
+}
+
 /// The content of a report.
 pub struct Report<'a> {
     /// The policy, with the config it was trained with.
@@ -68,6 +81,10 @@ pub struct Report<'a> {
     pub cases_label: &'a str,
     /// `metrics.jsonl` of the training, if it exists.
     pub metrics: Option<&'a Path>,
+    /// Which parameters of the run these are.
+    pub parameters: Parameters,
+    /// Files that the training was given.
+    pub inputs: &'a Inputs,
 }
 
 /// Writes `report.md` and its figures for a policy evaluated with its training config. Returns the path of
@@ -81,8 +98,18 @@ pub fn write_report(
     cases_label: &str,
     metrics_path: Option<&Path>,
 ) -> Result<PathBuf, ReportError> {
-    let config = &policy.config;
-    Report { policy, config, evaluation, rollouts, cases, cases_label, metrics: metrics_path }.write(folder)
+    let report = Report {
+        policy,
+        config: &policy.config,
+        evaluation,
+        rollouts,
+        cases,
+        cases_label,
+        metrics: metrics_path,
+        parameters: Parameters::Last,
+        inputs: &Inputs::default(),
+    };
+    report.write(folder)
 }
 
 impl Report<'_> {

@@ -64,8 +64,8 @@ impl Report<'_> {
                 name: "learning_curve",
                 figure: learning_curve(log, self.policy.config.train.clip),
                 caption:
-                    "The training: what each term contributes to the loss, the gradient's norm before it is \
-                          clipped, and the learning rate."
+                    "The training: what each term contributes to the loss, the loss on validation cases, the \
+                          gradient's norm before it is clipped, and the learning rate."
                         .to_string(),
             });
         }
