@@ -48,7 +48,7 @@ pub fn run(request: &Train, tasks: &Tasks) -> Result<(), Failure> {
     let held_out = own_validation.map_or_else(|| load_cases(&count, &config, threads), Ok)?;
     match train(run, &config, pool, &held_out.0, threads)? {
         Ended::Stopped(done) => Err(Failure::Interrupted(format!(
-            "after {done} of {} updates; continue with cinoc train --resume {}",
+            "after {done} of {} updates; continue with train --resume {}",
             config.train.updates,
             folder.display()
         ))),
