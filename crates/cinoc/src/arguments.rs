@@ -97,8 +97,8 @@ pub struct Train {
     /// Continue a run with its own settings. Without RUN: the same command as before, plus this option.
     #[arg(long, value_name = "RUN", num_args = 0..=1)]
     pub resume: Option<Option<PathBuf>>,
-    /// Start with the parameters of this policy (file or run directory) instead of random ones. Its network must
-    /// have the same sizes; physics, number of agents and all other settings may differ.
+    /// Start with the parameters of this policy (file or run directory) instead of random ones. Its network
+    /// must have the same sizes; physics, number of agents and all other settings may differ.
     #[arg(long, value_name = "POLICY")]
     pub init: Option<PathBuf>,
     /// Train on the cases of this safetensors file (z0, zt and optionally xi0) instead of drawn ones.
@@ -171,7 +171,7 @@ pub struct Eval {
 
 #[derive(Args)]
 #[command(after_help = "Examples:
-  cinoc plot runs/fkpp1d-0
+  cinoc plot runs/fkpp1d-0 --best
   cinoc plot policies/ks1d.safetensors --agents 16 --out ks1d-16
   cinoc plot runs/heat2d-0 --animate --case 3")]
 pub struct Plot {

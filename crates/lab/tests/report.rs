@@ -175,7 +175,8 @@ fn other_circumstances_than_in_training_are_told() {
         "| --init | `old.safetensors` (hash 0123) |",
         "On 2 cases of mine.safetensors, with settings other than in training: `agents=5`.",
         "Effort of 5 agents",
-        "cinoc train fkpp1d --seed 0 --set time.steps=12 --init old.safetensors --validation data/mine.safetensors\n",
+        "cinoc train fkpp1d --seed 0 --set time.steps=12 --init old.safetensors \
+         --validation data/mine.safetensors\n",
         "cinoc eval runs/fkpp1d-0 --cases data/mine.safetensors --set agents=5\n",
     ] {
         assert!(text.contains(part), "{part:?} is missing in\n{text}");

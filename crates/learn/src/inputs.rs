@@ -1,6 +1,8 @@
-//! Files that a training was given beside its settings: a policy to start from, cases to train and to validate on.
+//! Files that a training was given beside its settings: a policy to start from, cases to train and to
+//! validate on.
 //!
-//! The run directory records them with their hashes (`inputs.json`), so that a training does not go on with others.
+//! The run directory records them with their hashes (`inputs.json`), so that a training does not go on with
+//! others.
 
 use std::fs;
 use std::path::{Path, PathBuf};

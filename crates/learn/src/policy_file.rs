@@ -95,7 +95,8 @@ pub(crate) fn read_config(file: &Tensors, format: &str, tasks: &Tasks) -> Result
     tasks.read_config(text).map_err(|error| format!("its config: {error}"))
 }
 
-/// Settings that decide the sizes of a network, where two configs have different ones: `KEY is A there, B here`.
+/// Settings that decide the sizes of a network, where two configs have different ones: `KEY is A there, B
+/// here`.
 fn network_differences(there: &Config, here: &Config) -> Vec<String> {
     let of_network = |config: &Config| {
         let (observe, policy) = (&config.observe, &config.policy);
@@ -143,8 +144,8 @@ impl PolicyFile {
         file
     }
 
-    /// Its parameters as those of another config, whose network must have the same sizes. The error says which
-    /// settings make the difference.
+    /// Its parameters as those of another config, whose network must have the same sizes. The error says
+    /// which settings make the difference.
     pub fn params_for(&self, config: &Config) -> Result<Vec<f32>, String> {
         if tensor_shapes(&self.config) == tensor_shapes(config) {
             return Ok(self.params.clone());

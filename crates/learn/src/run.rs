@@ -11,9 +11,9 @@
 //! | `policy.safetensors` | the policy, once it is finished |
 //! | `policy-N.safetensors` | the policy after N updates, of a training that was extended |
 //!
-//! Files are replaced, never written in place. Metrics that a killed run wrote after its last checkpoint are cut
-//! off when it goes on, since it will write them again. A directory belongs to one process at a time, which holds a
-//! lock on the config.
+//! Files are replaced, never written in place. Metrics that a killed run wrote after its last checkpoint are
+//! cut off when it goes on, since it will write them again. A directory belongs to one process at a time,
+//! which holds a lock on the config.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -67,7 +67,8 @@ pub enum RunError {
     },
     /// The run there began with other files.
     #[error(
-        "{folder} holds a run with other files ({difference}); resume it with the same ones, or choose another --out"
+        "{folder} holds a run with other files ({difference}); resume it with the same ones, or choose another \
+         --out"
     )]
     OtherInputs {
         /// The directory.
@@ -147,8 +148,8 @@ impl Run {
         Ok(Run { folder: folder.to_path_buf(), config: config.clone(), checkpoint, _claim: claim })
     }
 
-    /// Opens the directory of a run that was begun before. Config and files must be the same as then, but for what
-    /// decides only its speed, and for `train.updates`: a larger total extends the run.
+    /// Opens the directory of a run that was begun before. Config and files must be the same as then, but
+    /// for what decides only its speed, and for `train.updates`: a larger total extends the run.
     pub fn resume(folder: &Path, config: &Config, inputs: &Inputs) -> Result<Run, RunError> {
         let path = folder.join(CONFIG);
         if !path.exists() {
@@ -252,8 +253,8 @@ fn write_config(folder: &Path, config: &Config) -> Result<(), FileError> {
     write_atomically(&folder.join(CONFIG), |file| file.write_all(config.to_toml().as_bytes()))
 }
 
-/// The policy of the updates before an extension is kept under another name: the directory holds no finished policy
-/// until the extension is finished.
+/// The policy of the updates before an extension is kept under another name: the directory holds no finished
+/// policy until the extension is finished.
 fn keep_earlier_policy(folder: &Path, updates: usize) -> Result<(), FileError> {
     let (from, to) = (folder.join(POLICY), folder.join(format!("policy-{updates}.safetensors")));
     if !from.exists() {

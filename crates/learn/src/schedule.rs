@@ -13,8 +13,8 @@ pub enum Schedule {
         half_life: f64,
     },
     /// Linear from `start` to `peak` over the first `warmup` updates, then half a cosine that reaches `end`
-    /// at the last update. A training that was extended does this again in every part, from `end` to `peak` and
-    /// back: at the low rate of its end, more updates would change little.
+    /// at the last update. A training that was extended does this again in every part, from `end` to `peak`
+    /// and back: at the low rate of its end, more updates would change little.
     Cosine {
         /// Rate of the first update of the warm-up.
         start: f64,

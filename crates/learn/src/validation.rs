@@ -1,7 +1,7 @@
 //! Validation during a training: the loss and the error on cases that are never trained on.
 //!
-//! A validation uses nothing of the training's random streams and no lost agents, so that a training has the same
-//! bits with and without it.
+//! A validation uses nothing of the training's random streams and no lost agents, so that a training has the
+//! same bits with and without it.
 
 use std::time::Instant;
 

@@ -43,7 +43,8 @@ pub fn resolve(subject: &Subject, tasks: &Tasks) -> Result<Resolved, Failure> {
     Ok(Resolved { path, parameters, policy, config, cases, cases_label, threads })
 }
 
-/// The policy of a file or of a run directory; of a run that is not finished, the parameters of its checkpoint.
+/// The policy of a file or of a run directory; of a run that is not finished, the parameters of its
+/// checkpoint.
 fn load_policy(
     given: &Path,
     best: bool,
@@ -65,8 +66,8 @@ fn load_policy(
         let Checkpoint { config, params, adam, .. } = Checkpoint::read(&checkpoint, tasks)?;
         let (done, all) = (adam.step as usize, config.train.updates);
         warn(&format!(
-            "the run in {folder} is not finished; these are the parameters of its checkpoint, after {done} of {all} \
-             updates"
+            "the run in {folder} is not finished; these are the parameters of its checkpoint, after {done} of \
+             {all} updates"
         ));
         return Ok((checkpoint, PolicyFile { config, params }, Parameters::Checkpoint(done)));
     }

@@ -20,7 +20,8 @@ use cinoc_learn::validation::Validation;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-/// Validation cases of a report, at least; a training validates on the first `train.validation_cases` of them.
+/// Validation cases of a report, at least; a training validates on the first `train.validation_cases` of
+/// them.
 const REPORTED_CASES: usize = 100;
 /// Actions whose mean square is above this share of the bound's square are at the bound most of the time.
 const SATURATED: f64 = 0.9;
@@ -39,8 +40,8 @@ pub fn run(request: &Train, tasks: &Tasks) -> Result<(), Failure> {
     config.doubts().iter().for_each(|doubt| warn(doubt));
     if own_pool.is_some() && own_validation.is_none() {
         warn(
-            "the training is validated on cases that the task draws; give --validation FILE for cases like those \
-             of --cases",
+            "the training is validated on cases that the task draws; give --validation FILE for cases like \
+             those of --cases",
         );
     }
     let pool = own_pool.map_or_else(|| draw_pool(&config, threads), |(cases, _)| Ok(cases))?;
@@ -228,8 +229,8 @@ struct Closing<'a> {
 }
 
 impl Closing<'_> {
-    /// Evaluates the policy and writes its report. Settings are chosen by looking at reports: the cases are never
-    /// test cases.
+    /// Evaluates the policy and writes its report. Settings are chosen by looking at reports: the cases are
+    /// never test cases.
     fn report(&self, (cases, label): &(Cases, String), threads: usize, json: bool) -> Result<(), Failure> {
         let Closing { folder, policy, .. } = self;
         let rollouts = roll_out(&policy.config, &policy.params, cases, threads)?;
@@ -277,9 +278,9 @@ impl Closing<'_> {
         let (mean_u2, u_max) = (evaluation.effort.mean_u2, self.policy.config.actuation.u_max);
         if let Some(u_max) = u_max.filter(|u_max| mean_u2 > SATURATED * u_max.powi(2)) {
             warn(&format!(
-                "the actions are at their bound most of the time (mean u² {}, actuation.u_max² {}): a policy that \
-                 always pushes as hard as it can has hardly learned; raise actuation.u_max, lower train.lr, or raise \
-                 loss.effort_u",
+                "the actions are at their bound most of the time (mean u² {}, actuation.u_max² {}): a policy \
+                 that always pushes as hard as it can has hardly learned; raise actuation.u_max, lower \
+                 train.lr, or raise loss.effort_u",
                 number(mean_u2),
                 number(u_max.powi(2))
             ));

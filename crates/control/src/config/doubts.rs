@@ -10,15 +10,16 @@ impl Config {
         if train.schedule == Decay::Cosine {
             if train.warmup >= train.updates {
                 doubts.push(format!(
-                    "the warm-up (train.warmup = {}) is not shorter than the training (train.updates = {}): the \
-                     learning rate never reaches train.lr; lower train.warmup",
+                    "the warm-up (train.warmup = {}) is not shorter than the training (train.updates = {}): \
+                     the learning rate never reaches train.lr; lower train.warmup",
                     train.warmup, train.updates
                 ));
             }
             for (key, rate) in [("train.lr_start", train.lr_start), ("train.lr_end", train.lr_end)] {
                 if rate > train.lr {
                     doubts.push(format!(
-                        "{key} = {rate:?} is above train.lr = {:?}, the highest rate of the schedule; set both",
+                        "{key} = {rate:?} is above train.lr = {:?}, the highest rate of the schedule; \
+                         change one of them",
                         train.lr
                     ));
                 }

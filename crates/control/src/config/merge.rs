@@ -103,7 +103,8 @@ pub(super) fn add_later_keys(given: &mut Table, preset: &Table) {
     *given = with_unwritten(std::mem::take(given));
 }
 
-/// Adds the keys that are not written down where they have their default: some of baselines, some of training.
+/// Adds the keys that are not written down where they have their default: some of baselines, some of
+/// training.
 pub(super) fn with_unwritten(mut given: Table) -> Table {
     if let Some(Value::Table(train)) = given.get_mut("train") {
         train.entry("validate_every").or_insert(Value::Integer(0));

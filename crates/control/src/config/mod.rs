@@ -179,8 +179,8 @@ impl Config {
         Config::finish(&self.task, self.complete_table(), sets)
     }
 
-    /// Without what decides only how fast a training runs and how it is watched: configs that agree in this give
-    /// the same policy, bit by bit.
+    /// Without what decides only how fast a training runs and how it is watched: configs that agree in this
+    /// give the same policy, bit by bit.
     pub fn regardless_of_speed(&self) -> Config {
         let mut config = self.clone();
         config.train.memory_mb = 0;

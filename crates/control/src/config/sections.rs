@@ -285,7 +285,8 @@ pub struct Train {
     /// Validation cases that they use; 0 for no validation.
     #[serde(skip_serializing_if = "is_zero")]
     pub validation_cases: usize,
-    /// Totals of updates at which the training was extended. Each part has a learning-rate schedule of its own.
+    /// Totals of updates at which the training was extended. Each part has a learning-rate schedule of its
+    /// own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub extended_at: Vec<usize>,
 }

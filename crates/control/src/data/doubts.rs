@@ -22,8 +22,8 @@ pub struct NotFinite {
 }
 
 impl Cases {
-    /// Refuses cases with values that are infinite or NaN. Where states are run without control before they are
-    /// used, this is what an unstable scheme gives.
+    /// Refuses cases with values that are infinite or NaN. Where states are run without control before they
+    /// are used, this is what an unstable scheme gives.
     pub fn check_finite(&self, config: &Config) -> Result<(), NotFinite> {
         let finite = |values: &[f64]| values.iter().all(|value| value.is_finite());
         let Some(case) = (0..self.count).find(|&case| !finite(self.z0(case)) || !finite(self.zt(case)))
@@ -46,8 +46,8 @@ impl Cases {
         Err(NotFinite { task: config.task.to_string(), what })
     }
 
-    /// Targets that the task cannot hold, a line per reason with the numbers of the cases (from 0): values of the
-    /// wrong sign, values at walls where the field is 0, and masses that stirring cannot change.
+    /// Targets that the task cannot hold, a line per reason with the numbers of the cases (from 0): values
+    /// of the wrong sign, values at walls where the field is 0, and masses that stirring cannot change.
     pub fn doubts(&self, config: &Config) -> Vec<String> {
         if !config.task.tracks {
             return Vec::new();

@@ -30,7 +30,7 @@ pub struct Trained {
 #[derive(Clone, Debug)]
 pub(crate) enum Outcome {
     /// It finished.
-    Finished(TrainingLog),
+    Finished(Box<TrainingLog>),
     /// It became infinite or NaN; the text is the error.
     Diverged(String),
 }
@@ -70,7 +70,7 @@ impl Workshop<'_> {
         match self.policy(config) {
             Ok(_) => {
                 let path = self.folder.join(run_name(config)).join(METRICS);
-                Ok(Outcome::Finished(TrainingLog::read(&path).unwrap_or_default()))
+                Ok(Outcome::Finished(Box::new(TrainingLog::read(&path).unwrap_or_default())))
             }
             Err(LabError::Run(RunError::Diverged(diverged))) => Ok(Outcome::Diverged(diverged.to_string())),
             Err(error) => Err(error),
