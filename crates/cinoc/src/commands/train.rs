@@ -4,7 +4,7 @@ use super::eval::show;
 use super::subject::{load_cases, policy_path, read_own_cases};
 use crate::arguments::{Preset, Train};
 use crate::failure::Failure;
-use crate::terminal::{number, progress, stop_on_interrupt, warn};
+use crate::terminal::{Progress, number, stop_on_interrupt, warn};
 use cinoc_adjoint::Threads;
 use cinoc_control::{Cases, Config, Pool, Tasks};
 use cinoc_lab::numbers::duration;
@@ -46,7 +46,7 @@ pub fn run(request: &Train, tasks: &Tasks) -> Result<(), Failure> {
     }
     let pool = own_pool.map_or_else(|| draw_pool(&config, threads), |(cases, _)| Ok(cases))?;
     let count = config.train.validation_cases.max(REPORTED_CASES).to_string();
-    let held_out = own_validation.map_or_else(|| load_cases(&count, &config, threads), Ok)?;
+    let held_out = own_validation.map_or_else(|| load_cases(&count, &config, &config, threads), Ok)?;
     match train(run, &config, pool, &held_out.0, threads)? {
         Ended::Stopped(done) => Err(Failure::Interrupted(format!(
             "after {done} of {} updates; continue with train --resume {}",
@@ -197,27 +197,25 @@ fn first_params(path: &Path, config: &Config, tasks: &Tasks) -> Result<Vec<f32>,
 }
 
 fn draw_pool(config: &Config, threads: usize) -> Result<Cases, Failure> {
-    let bar = progress("drawing cases", config.data.pool);
-    let told = |done: usize, _: usize| bar.set_position(done as u64);
+    let progress = Progress::new("drawing cases", config.data.pool);
+    let told = |done: usize, _: usize| progress.set_position(done);
     let (pool, folder) = (Threads::new(threads), cache_folder());
     let (seed, count) = (config.train.seed, config.data.pool);
     let cases = cached(config, seed, Pool::Training, count, &pool, folder.as_deref(), &told);
-    bar.finish_and_clear();
     cases.check_finite(config)?;
     Ok(cases)
 }
 
 fn train(run: Run, config: &Config, pool: Cases, held_out: &Cases, threads: usize) -> Result<Ended, Failure> {
     let stop = stop_on_interrupt();
-    let bar = progress(&format!("training {} ({})", config.task, config.method_name()), config.train.updates);
+    let what = format!("training {} ({})", config.task, config.method_name());
+    let progress = Progress::new(&what, config.train.updates);
     let watch = |update: &cinoc_learn::train::Update| {
-        bar.set_position(update.update as u64);
-        bar.set_message(format!("loss {}", number(update.loss)));
+        progress.set_position(update.update);
+        progress.set_message(format!("loss {}", number(update.loss)));
     };
     let validation = Validation::new(config, held_out, threads);
-    let ended = run.train(pool, validation, threads, watch, || !stop.load(Ordering::SeqCst));
-    bar.finish_and_clear();
-    Ok(ended?)
+    Ok(run.train(pool, validation, threads, watch, || !stop.load(Ordering::SeqCst))?)
 }
 
 /// What is told when a training has finished.
