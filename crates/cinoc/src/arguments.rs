@@ -59,10 +59,14 @@ pub struct Tasks {
   cinoc train ks1d -c my.toml --threads 2
   cinoc train heat1d --preset paper
   cinoc train heat1d --method mappo --set method.on_policy.gamma=0.99
-  cinoc train fkpp1d --out runs/fkpp1d-0 --resume")]
+  cinoc train --resume runs/fkpp1d-0                  continue an interrupted run
+  cinoc train --resume runs/fkpp1d-0 --updates 1000   extend a finished run to 1000 updates in total
+  cinoc train heat1d --init policies/heat1d.safetensors --set physics.nu=0.4 --set train.updates=100
+  cinoc train heat1d --cases mine.safetensors --validation others.safetensors
+  cinoc eval runs/heat1d-0 --best                     the parameters with the lowest validation loss")]
 pub struct Train {
-    /// Task, see `cinoc tasks`.
-    pub task: String,
+    /// Task, see `cinoc tasks`; not needed with --resume RUN.
+    pub task: Option<String>,
     /// Training method: cinoc (the operator policy, through the physics), or a baseline: dpc, ppo, td3,
     /// mappo, matd3.
     #[arg(long, default_value = "cinoc")]
@@ -83,15 +87,26 @@ pub struct Train {
     /// Threads; the result does not depend on it.
     #[arg(long, value_parser = at_least_one)]
     pub threads: Option<usize>,
-    /// Updates of the parameters (setting train.updates).
+    /// Updates of the parameters (setting train.updates). With --resume, more than the run has extend it: the
+    /// added updates have a learning-rate schedule of their own.
     #[arg(long)]
     pub updates: Option<usize>,
     /// Run directory [default: runs/TASK-SEED, of a baseline runs/TASK-METHOD-SEED].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Continue an interrupted run: the same command, plus this option.
-    #[arg(long)]
-    pub resume: bool,
+    /// Continue a run with its own settings. Without RUN: the same command as before, plus this option.
+    #[arg(long, value_name = "RUN", num_args = 0..=1)]
+    pub resume: Option<Option<PathBuf>>,
+    /// Start with the parameters of this policy (file or run directory) instead of random ones. Its network
+    /// must have the same sizes; physics, number of agents and all other settings may differ.
+    #[arg(long, value_name = "POLICY")]
+    pub init: Option<PathBuf>,
+    /// Train on the cases of this safetensors file (z0, zt and optionally xi0) instead of drawn ones.
+    #[arg(long, value_name = "FILE")]
+    pub cases: Option<PathBuf>,
+    /// Validate and report on the cases of this file instead of drawn ones.
+    #[arg(long, value_name = "FILE")]
+    pub validation: Option<PathBuf>,
     /// Print the evaluation as one JSON object.
     #[arg(long)]
     pub json: bool,
@@ -119,8 +134,11 @@ pub const REPORT_CASES: &str = "100";
 /// A policy and the settings of its use.
 #[derive(Args)]
 pub struct Subject {
-    /// Run directory or policy file.
+    /// Run directory or policy file. Of a run that is not finished, its checkpoint is used.
     pub policy: PathBuf,
+    /// Use the parameters of the run with the lowest validation loss (best.safetensors).
+    #[arg(long)]
+    pub best: bool,
     /// Number of agents (setting agents).
     #[arg(long, value_name = "M")]
     pub agents: Option<usize>,
@@ -142,6 +160,7 @@ pub struct Subject {
 #[derive(Args)]
 #[command(after_help = "Examples:
   cinoc eval runs/fkpp1d-0 --cases paper
+  cinoc eval runs/fkpp1d-0 --best
   cinoc eval policies/heat1d.safetensors --agents 16 --json
   cinoc eval policies/ks1d.safetensors --fail 0.25@0
   cinoc eval policies/fkpp1d.safetensors --set grid.n=199 --set noise.sensor=0.05 --seed 1
@@ -174,6 +193,7 @@ Examples:
   cinoc plot runs/fkpp1d-0
   cinoc plot runs/heat1d-0 --agents 16
   cinoc plot runs/heat2d-0 --size 180mm --dpi 300 --out paper
+  cinoc plot runs/fkpp1d-0 --best
   cinoc plot policies/ks1d.safetensors --agents 16 --out ks1d-16
   cinoc plot runs/heat2d-0 --animate --case 3")]
 pub struct Plot {

@@ -2,7 +2,7 @@
 
 use crate::terminal::paint;
 use cinoc_control::config::ConfigError;
-use cinoc_control::data::PaperCasesError;
+use cinoc_control::data::{NotFinite, PaperCasesError};
 use cinoc_lab::workshop::LabError;
 use cinoc_learn::evaluate::DivergedRollout;
 use cinoc_learn::memory::TooLarge;
@@ -52,6 +52,12 @@ macro_rules! request {
     };
 }
 request!(ConfigError, PaperCasesError, PolicyError, TooLarge);
+
+impl From<NotFinite> for Failure {
+    fn from(error: NotFinite) -> Failure {
+        Failure::Run(error.to_string())
+    }
+}
 
 impl From<DivergedRollout> for Failure {
     fn from(error: DivergedRollout) -> Failure {

@@ -19,6 +19,11 @@ pub fn paint(text: &str, style: &str) -> String {
     }
 }
 
+/// A warning on standard error, in one line.
+pub fn warn(message: &str) {
+    eprintln!("{} {message}", paint("warning:", "1;33"));
+}
+
 /// How far some work is, on standard error: on a terminal a bar with an estimate of the time left, which vanishes
 /// when done; elsewhere a line every ten seconds.
 pub struct Progress {
@@ -177,7 +182,7 @@ pub fn stop_on_interrupt() -> Arc<AtomicBool> {
         }
     });
     if let Err(error) = handler {
-        eprintln!("{} Ctrl-C will not save a checkpoint: {error}", paint("warning:", "1;33"));
+        warn(&format!("Ctrl-C will not save a checkpoint: {error}"));
     }
     stop
 }

@@ -13,12 +13,16 @@ fn policy(folder: &Path) -> Vec<u8> {
     fs::read(folder.join("run/policy.safetensors")).expect("a finished policy")
 }
 
-/// The bytes of an uninterrupted run.
-fn reference(task: &str, threads: &str) -> Vec<u8> {
+fn best(folder: &Path) -> Vec<u8> {
+    fs::read(folder.join("run/best.safetensors")).expect("a validated policy")
+}
+
+/// The bytes of an uninterrupted run: its policy, and the best one by validation.
+fn reference(task: &str, more: &[&str]) -> [Vec<u8>; 2] {
     let folder = tempfile::tempdir().unwrap();
-    let output = train(folder.path(), task, &["--threads", threads]);
+    let output = train(folder.path(), task, &[&["--threads", "1"], more].concat());
     assert!(output.status.success(), "{}", text(&output.stderr));
-    policy(folder.path())
+    [policy(folder.path()), best(folder.path())]
 }
 
 #[test]
@@ -37,12 +41,14 @@ fn threads_do_not_change_the_policy() {
 
 #[test]
 fn a_killed_run_resumes_to_the_same_bytes() {
-    let expected = reference("heat1d", "1");
+    let validated = ["--set", "train.validate_every=1", "--set", "train.validation_cases=2"];
+    let expected = reference("heat1d", &validated);
     // before the first checkpoint, between checkpoints, and while files are being written: wait for update k, then kill
     for lines in [0, 1, 2, 3, 5] {
         let folder = tempfile::tempdir().unwrap();
         let arguments =
-            [&["train", "heat1d", "--out", "run", "--updates", "6", "--threads", "1"], &TINY[..]].concat();
+            [&["train", "heat1d", "--out", "run", "--updates", "6", "--threads", "1"], &TINY[..], &validated]
+                .concat();
         let mut child =
             command(folder.path(), &arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let start = Instant::now();
@@ -60,7 +66,7 @@ fn a_killed_run_resumes_to_the_same_bytes() {
         }
         let output = cinoc(folder.path(), &[&arguments[..], &["--resume"]].concat());
         assert!(output.status.success(), "killed at {lines}: {}", text(&output.stderr));
-        assert!(policy(folder.path()) == expected, "killed at {lines}");
+        assert!([policy(folder.path()), best(folder.path())] == expected, "killed at {lines}");
         let lines = fs::read_to_string(&metrics).unwrap();
         assert_eq!(lines.lines().count(), 6, "no update is written twice");
     }
@@ -70,7 +76,7 @@ fn a_killed_run_resumes_to_the_same_bytes() {
 #[cfg(unix)]
 #[test]
 fn a_checkpoint_that_finds_no_room_loses_nothing() {
-    let expected = reference("heat1d", "1");
+    let [expected, _] = reference("heat1d", &[]);
     let folder = tempfile::tempdir().unwrap();
     let arguments =
         [&["train", "heat1d", "--out", "run", "--updates", "6", "--threads", "1"], &TINY[..]].concat();

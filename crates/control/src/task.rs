@@ -88,7 +88,7 @@ pub struct Field {
     pub observed: bool,
     /// Whether it is driven to a target.
     pub tracked: bool,
-    /// Whether it is never negative; decides its colours.
+    /// Whether it is never negative; decides its colours, and that negative targets get a warning.
     pub positive: bool,
 }
 

@@ -61,7 +61,7 @@ fn shown(value: Option<&Value>) -> String {
 fn kind(key: &Key, value: Option<&Value>) -> &'static str {
     match (key.range, value) {
         (Range::Words(_), _) | (_, Some(Value::String(_))) => "word",
-        (Range::Counts(_), _) => "list of counts",
+        (Range::Counts(_) | Range::Increasing, _) => "list of counts",
         (Range::Interval, _) | (_, Some(Value::Array(_))) => "two numbers",
         (Range::AtLeast(_), _) | (_, Some(Value::Integer(_))) => "count",
         (_, Some(Value::Boolean(_))) => "true/false",
@@ -82,7 +82,7 @@ fn range(key: &Key) -> String {
 fn tables() -> String {
     let presets: Vec<Table> = TASKS
         .iter()
-        .map(|name| Tasks::built_in().find(name).unwrap().config().unwrap().to_toml().parse().unwrap())
+        .map(|name| Tasks::built_in().find(name).unwrap().config().unwrap().listing().parse().unwrap())
         .collect();
     let mut text = String::from(BEGIN);
     for (section, title) in SECTIONS.into_iter().chain(LATER) {

@@ -24,6 +24,17 @@ fn differences(base: &Table, given: &Table, section: &str, changed: &mut Vec<Str
             (_, value) => changed.push(format!("{key}={value}")),
         }
     }
+    // some keys are not written where they say nothing
+    for (name, value) in base.iter().filter(|(name, _)| !given.contains_key(*name)) {
+        let nothing = match value {
+            Value::Integer(_) => "0",
+            Value::Float(_) => "0.0",
+            Value::Boolean(_) => "false",
+            Value::Array(_) => "[]",
+            _ => continue,
+        };
+        changed.push(format!("{section}.{name}={nothing}"));
+    }
 }
 
 #[cfg(test)]
@@ -62,6 +73,12 @@ mod tests {
             "train.lr_end=0.0000001",
         ];
         assert_eq!(round_trip("fkpp1d", &sets), changed);
+    }
+
+    #[test]
+    fn what_is_turned_off_is_a_change() {
+        assert_eq!(round_trip("heat1d", &["train.validate_every=0"]), ["train.validate_every=0"]);
+        assert_eq!(round_trip("heat1d", &["train.extended_at=[300]"]), ["train.extended_at=[300]"]);
     }
 
     #[test]

@@ -25,6 +25,27 @@ pub struct TrainingLog {
     pub seconds: Vec<f64>,
     /// Control steps simulated up to each.
     pub steps: Vec<f64>,
+    /// Validations, one value per validation in every list.
+    pub validation: ValidationLog,
+}
+
+/// What the validations of a training found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ValidationLog {
+    /// Numbers of the updates after which they took place.
+    pub updates: Vec<f64>,
+    /// The loss, mean over validation cases.
+    pub loss: Vec<f64>,
+    /// Wall time of each.
+    pub seconds: Vec<f64>,
+}
+
+impl ValidationLog {
+    /// The update with the lowest loss, and that loss; `None` if no loss was finite.
+    pub fn best(&self) -> Option<(f64, f64)> {
+        let finite = self.updates.iter().copied().zip(self.loss.iter().copied());
+        finite.filter(|(_, loss)| loss.is_finite()).min_by(|a, b| a.1.total_cmp(&b.1))
+    }
 }
 
 impl TrainingLog {
@@ -54,6 +75,10 @@ impl TrainingLog {
             let values = list(&|line| line["terms"][&name].as_f64());
             (name, values)
         });
+        let validated: Vec<&Value> = lines.iter().filter(|line| line.get("validation").is_some()).collect();
+        let validation = |at: &dyn Fn(&Value) -> Option<f64>| -> Vec<f64> {
+            validated.iter().map(|line| at(line).unwrap_or(f64::NAN)).collect()
+        };
         TrainingLog {
             updates: key("update"),
             loss: key("loss"),
@@ -62,6 +87,11 @@ impl TrainingLog {
             rate: key("lr"),
             steps: key("steps"),
             seconds: key("updates_per_s").into_iter().map(|rate| 1.0 / rate).collect(),
+            validation: ValidationLog {
+                updates: validation(&|line| line["update"].as_f64()),
+                loss: validation(&|line| line["validation"]["loss"].as_f64()),
+                seconds: validation(&|line| line["validation"]["seconds"].as_f64()),
+            },
         }
     }
 
@@ -72,8 +102,17 @@ impl TrainingLog {
 
     /// Wall time of all updates that have one.
     pub fn total_seconds(&self) -> f64 {
-        self.seconds.iter().filter(|seconds| seconds.is_finite()).sum()
+        finite_sum(&self.seconds)
     }
+
+    /// Wall time of all validations.
+    pub fn validation_seconds(&self) -> f64 {
+        finite_sum(&self.validation.seconds)
+    }
+}
+
+fn finite_sum(values: &[f64]) -> f64 {
+    values.iter().filter(|value| value.is_finite()).sum()
 }
 
 #[cfg(test)]
@@ -94,6 +133,19 @@ mod tests {
         assert_eq!(log.terms[1], ("track".to_string(), vec![1.5, 0.8]));
         assert!(log.terms[0].0 == "effort_u" && log.terms[0].1[0] == 0.5 && log.terms[0].1[1].is_nan());
         assert_eq!(log.seconds, [0.25, 0.5]);
+    }
+
+    #[test]
+    fn validations_stand_in_the_lines_of_their_updates() {
+        let validated = |loss: &str| {
+            format!(
+                r#"{{"update":2,"validation":{{"loss":{loss},"final":0.1,"time_mean":0.2,"seconds":0.5}}}}"#
+            )
+        };
+        let log = TrainingLog::parse(&[r#"{"update":1}"#, &validated("3.0"), &validated("null")].join("\n"));
+        assert_eq!((log.updates.len(), log.validation.updates.len()), (3, 2));
+        assert_eq!((log.validation.best(), log.validation_seconds()), (Some((2.0, 3.0)), 1.0));
+        assert_eq!(TrainingLog::parse(LINES).validation.best(), None);
     }
 
     #[test]

@@ -8,8 +8,9 @@ use cinoc_control::policy::initial_params;
 use cinoc_control::random::{Purpose, stream};
 use cinoc_control::{Cases, Config, Pool};
 use cinoc_lab::figures::Format;
-use cinoc_lab::report::{Report, ReportError};
+use cinoc_lab::report::{Parameters, Report, ReportError};
 use cinoc_learn::evaluate::{Evaluation, Rollouts, evaluate, roll_out};
+use cinoc_learn::inputs::{InputFile, Inputs};
 use cinoc_learn::policy_file::PolicyFile;
 
 struct Small {
@@ -47,6 +48,8 @@ impl Small {
             metrics,
             format: Format { width: 510.0, dpi: 72.0 },
             commands: &["cinoc train it".to_string(), "cinoc plot it --out there".to_string()],
+            parameters: Parameters::Last,
+            inputs: &Inputs::default(),
         };
         report.write(folder)
     }
@@ -79,8 +82,10 @@ fn colours(path: &Path) -> usize {
 fn metrics_line(update: usize) -> String {
     format!(
         "{{\"update\":{update},\"loss\":{},\"terms\":{{\"track\":0.5,\"effort_u\":0.25}},\"gradient_norm\":1.5,\
-         \"parameter_norm\":9.0,\"lr\":0.001,\"updates_per_s\":0.5}}\n",
-        1.0 / update as f64
+         \"parameter_norm\":9.0,\"lr\":0.001,\"updates_per_s\":0.5,\
+         \"validation\":{{\"loss\":{},\"final\":0.1,\"time_mean\":0.2,\"seconds\":0.1}}}}\n",
+        1.0 / update as f64,
+        2.0 / update as f64
     )
 }
 
@@ -98,6 +103,7 @@ fn every_task_gets_a_report_with_its_figures() {
             "| time mean, **controlled** |",
             "The published numbers are left out: they are for other settings (here `time.steps=12`).",
             "| training time | 6.0 s |",
+            "| lowest validation loss | 0.667, after 3 updates |",
             "Effort of ",
             "of 2, the one with the median final error",
             "<details>",
@@ -160,21 +166,30 @@ fn other_circumstances_than_in_training_are_told() {
     let rollouts = &roll_out(config, &policy.params, cases, 1).unwrap();
     let evaluation = &evaluate(config, cases, rollouts);
     let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| Some(InputFile { file: name.into(), hash: "0123".to_string() });
     let report = Report {
         policy,
         config,
         evaluation,
         rollouts,
         cases,
-        cases_label: "2 cases",
+        cases_label: "2 cases of mine.safetensors",
         metrics: None,
         format: Format::default(),
         commands: &[],
+        parameters: Parameters::Checkpoint(7),
+        inputs: &Inputs {
+            init: file("old.safetensors"),
+            cases: None,
+            validation: file("data/mine.safetensors"),
+        },
     };
     let text = fs::read_to_string(report.write(folder.path()).unwrap()).unwrap();
     for part in [
         "| agents | 20 mobile |",
-        "On 2 cases, with settings other than in training: `agents=5`.",
+        "| parameters of | the checkpoint after 7 of 500 updates: the run is not finished |",
+        "| --init | `old.safetensors` (hash 0123) |",
+        "On 2 cases of mine.safetensors, with settings other than in training: `agents=5`.",
         "Effort of 5 agents",
         "The published numbers are left out: they are for other settings (here `agents=5`).",
     ] {

@@ -62,6 +62,7 @@ impl Needs {
             ("parameters", SINGLE * sizes.params * (6.0 + 2.0 * workers + (batch / sizes.chunk).ceil())),
             ("pairs of agents", sizes.pairs),
             ("stored values", 1e6 * config.train.memory_mb as f64),
+            ("validation", validation(config, &sizes)),
         ];
         if let Some(off) = config.method.as_ref().and_then(|method| method.off_policy.as_ref()) {
             let transition =
@@ -119,6 +120,7 @@ impl Needs {
             "trajectories" => "--cases, time.steps or grid.n",
             "pairs of agents" => "agents, or set loss.coll=0",
             "stored values" => "train.memory_mb",
+            "validation" => "train.validation_cases",
             "replay buffer" => "method.off_policy.buffer",
             "decisions" => "method.on_policy.envs or method.on_policy.horizon",
             "parameters" => "policy.conv, method.hidden or observe.patch",
@@ -133,6 +135,12 @@ impl Needs {
             remedy,
         })
     }
+}
+
+/// Inputs and trajectories of the validation cases; 0 where nothing is validated.
+fn validation(config: &Config, sizes: &Sizes) -> f64 {
+    let cases = if config.train.validate_every > 0 { config.train.validation_cases as f64 } else { 0.0 };
+    SINGLE * cases * config.time.steps as f64 * (sizes.inputs + 2.0 * sizes.state + sizes.agents + 4.0)
 }
 
 /// How many numbers things have.

@@ -5,8 +5,10 @@
 
 use std::path::Path;
 
+use cinoc_control::config::Around;
 use cinoc_control::policy::layers;
 use cinoc_control::{Config, Tasks};
+use serde_json::json;
 use thiserror::Error;
 
 use crate::files::{FileError, TensorError, Tensors};
@@ -93,6 +95,45 @@ pub(crate) fn read_config(file: &Tensors, format: &str, tasks: &Tasks) -> Result
     tasks.read_config(text).map_err(|error| format!("its config: {error}"))
 }
 
+/// Settings that decide the sizes of a network, where two configs have different ones: `KEY is A there, B
+/// here`.
+fn network_differences(there: &Config, here: &Config) -> Vec<String> {
+    let of_network = |config: &Config| {
+        let (observe, policy) = (&config.observe, &config.policy);
+        let mut keys = vec![
+            ("the number of axes", json!(config.task.dims)),
+            ("the number of fields", json!(config.task.fields.len())),
+            ("whether agents move", json!(config.mobile())),
+            ("the method", json!(config.method_name())),
+            ("method.hidden", json!(config.method.as_ref().map(|method| &method.hidden))),
+            ("observe.gradient", json!(observe.gradient)),
+            ("observe.target", json!(observe.target)),
+            ("observe.crowd", json!(observe.crowd)),
+            ("policy.fusion", json!(policy.fusion)),
+            ("policy.trunk_base", json!(policy.trunk_base)),
+            ("policy.conv", json!(policy.conv)),
+        ];
+        keys.extend(match observe.around {
+            Around::Window { points, .. } => vec![("observe.points", json!(points))],
+            Around::Patch { patch, view } => {
+                vec![("observe.patch", json!(patch)), ("observe.view", json!(view))]
+            }
+        });
+        if config.centralised() {
+            keys.extend([("agents", json!(config.agents)), ("grid.n", json!(config.grid.n))]);
+        }
+        keys
+    };
+    let (there, here) = (of_network(there), of_network(here));
+    let value = |key: &str| here.iter().find(|(name, _)| *name == key).map(|(_, value)| value);
+    there
+        .iter()
+        .filter_map(|(key, there)| Some((key, there, value(key)?)))
+        .filter(|(_, there, here)| there != here)
+        .map(|(key, there, here)| format!("{key} is {there} there, {here} here"))
+        .collect()
+}
+
 impl PolicyFile {
     /// The bytes of the file; the same policy always gives the same bytes.
     pub fn to_tensors(&self) -> Tensors {
@@ -101,6 +142,19 @@ impl PolicyFile {
         file.metadata.insert("config".into(), self.config.to_toml());
         insert_params(&mut file, "", &self.config, &self.params);
         file
+    }
+
+    /// Its parameters as those of another config, whose network must have the same sizes. The error says
+    /// which settings make the difference.
+    pub fn params_for(&self, config: &Config) -> Result<Vec<f32>, String> {
+        if tensor_shapes(&self.config) == tensor_shapes(config) {
+            return Ok(self.params.clone());
+        }
+        let differing = network_differences(&self.config, config);
+        Err(match differing.is_empty() {
+            false => differing.join(", "),
+            true => format!("it is for {}, this is {}", self.config.task, config.task),
+        })
     }
 
     /// Writes the file, completely or not at all.

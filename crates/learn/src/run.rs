@@ -3,36 +3,45 @@
 //! | file | what |
 //! |---|---|
 //! | `config.toml` | the resolved config |
+//! | `inputs.json` | files that the training was given, with hashes; if there are any |
 //! | `metrics.jsonl` | a line per update |
 //! | `events.out.tfevents.cinoc` | the same for TensorBoard |
 //! | `checkpoint.safetensors` | where the training stands |
+//! | `best.safetensors` | the policy with the lowest validation loss so far |
 //! | `policy.safetensors` | the policy, once it is finished |
+//! | `policy-N.safetensors` | the policy after N updates, of a training that was extended |
 //!
-//! Files are replaced, never written in place; metrics that a killed run wrote after its last checkpoint are cut off when it goes
-//! on, since it will write them again. A directory belongs to one process at a time, which holds a lock on the config.
+//! Files are replaced, never written in place. Metrics that a killed run wrote after its last checkpoint are
+//! cut off when it goes on, since it will write them again. A directory belongs to one process at a time,
+//! which holds a lock on the config.
 
 use std::fs::{self, File, TryLockError};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use cinoc_control::config::{Algorithm, ConfigError};
 use cinoc_control::{Cases, Config, Tasks};
-use serde_json::json;
 use thiserror::Error;
 
 use crate::checkpoint::Checkpoint;
-use crate::events::EventWriter;
 use crate::files::{FileError, write_atomically};
+use crate::inputs::Inputs;
 use crate::learner::{Learner, learner};
+pub use crate::metrics::METRICS;
+use crate::metrics::Metrics;
+use crate::optimiser::Adam;
 use crate::policy_file::{PolicyError, PolicyFile};
 use crate::train::{Diverged, Update};
+use crate::validation::Validation;
 
 /// Name of the finished policy in a run directory.
 pub const POLICY: &str = "policy.safetensors";
-/// Name of the metrics in a run directory.
-pub const METRICS: &str = "metrics.jsonl";
-const CONFIG: &str = "config.toml";
-const CHECKPOINT: &str = "checkpoint.safetensors";
+/// Name of the policy with the lowest validation loss.
+pub const BEST: &str = "best.safetensors";
+/// Name of the checkpoint.
+pub const CHECKPOINT: &str = "checkpoint.safetensors";
+/// Name of the config.
+pub const CONFIG: &str = "config.toml";
 
 /// Why a run could not be started or finished.
 #[derive(Debug, Error)]
@@ -56,6 +65,30 @@ pub enum RunError {
         /// First line that differs.
         difference: String,
     },
+    /// The run there began with other files.
+    #[error(
+        "{folder} holds a run with other files ({difference}); resume it with the same ones, or choose another \
+         --out"
+    )]
+    OtherInputs {
+        /// The directory.
+        folder: String,
+        /// First file that differs.
+        difference: String,
+    },
+    /// Fewer updates than the run has.
+    #[error(
+        "{folder} holds a run of {updates} updates; train.updates is the new total: give {updates} or more"
+    )]
+    Fewer {
+        /// The directory.
+        folder: String,
+        /// Updates of the run.
+        updates: usize,
+    },
+    /// An extended run cannot be described.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// A file cannot be written or read.
     #[error(transparent)]
     File(#[from] FileError),
@@ -76,11 +109,20 @@ pub enum Ended {
     Stopped(usize),
 }
 
+/// What a run begins with, beside its config.
+#[derive(Clone, Debug, Default)]
+pub struct Start {
+    /// Files it was given.
+    pub inputs: Inputs,
+    /// Its first parameters; drawn from the seed if there are none.
+    pub params: Option<Vec<f32>>,
+}
+
 /// A run directory that is ready to train in.
 pub struct Run {
     folder: PathBuf,
     config: Config,
-    /// Where to go on, if the run was begun before.
+    /// Where to go on, if the run was begun before or begins with given parameters.
     checkpoint: Option<Checkpoint>,
     /// Keeps other processes out as long as it is open.
     _claim: File,
@@ -88,34 +130,53 @@ pub struct Run {
 
 impl Run {
     /// Claims a new directory for a run.
-    pub fn create(folder: &Path, config: &Config) -> Result<Run, RunError> {
+    pub fn create(folder: &Path, config: &Config, start: Start) -> Result<Run, RunError> {
         if folder.join(CONFIG).exists() {
             return Err(RunError::Exists(folder.display().to_string()));
         }
         fs::create_dir_all(folder).map_err(|error| FileError::io("create", folder, error))?;
-        write_atomically(&folder.join(CONFIG), |file| file.write_all(config.to_toml().as_bytes()))?;
+        start.inputs.write(folder)?;
+        let checkpoint = start.params.map(|params| {
+            let adam = Adam::new(params.len());
+            Checkpoint { config: config.clone(), params, adam, ends: None }
+        });
+        // a run killed before its first update finds its first parameters here
+        checkpoint.as_ref().map_or(Ok(()), |checkpoint| checkpoint.write(&folder.join(CHECKPOINT)))?;
+        // last, because a directory with a config holds a run
+        write_config(folder, config)?;
         let claim = claim(folder)?;
-        Ok(Run { folder: folder.to_path_buf(), config: config.clone(), checkpoint: None, _claim: claim })
+        Ok(Run { folder: folder.to_path_buf(), config: config.clone(), checkpoint, _claim: claim })
     }
 
-    /// Opens the directory of an interrupted run, which must have been started with the same config, but for what decides only its speed.
-    pub fn resume(folder: &Path, config: &Config) -> Result<Run, RunError> {
+    /// Opens the directory of a run that was begun before. Config and files must be the same as then, but
+    /// for what decides only its speed, and for `train.updates`: a larger total extends the run.
+    pub fn resume(folder: &Path, config: &Config, inputs: &Inputs) -> Result<Run, RunError> {
         let path = folder.join(CONFIG);
         if !path.exists() {
             return Err(RunError::NothingToResume(folder.display().to_string()));
         }
         let saved = fs::read_to_string(&path).map_err(|error| FileError::io("read", &path, error))?;
-        // what cannot be read is compared as it stands, and told as a difference
         let tasks = Tasks::only(&config.task);
-        let begun = tasks.read_config(&saved).map_or(saved, |begun| begun.regardless_of_speed().to_toml());
-        if let Some(difference) = first_difference(&begun, &config.regardless_of_speed().to_toml()) {
-            return Err(RunError::OtherRun { folder: folder.display().to_string(), difference });
+        let config = continued(folder, &saved, config, &tasks)?;
+        if let Some(difference) = inputs.difference(&Inputs::read(folder)?) {
+            return Err(RunError::OtherInputs { folder: folder.display().to_string(), difference });
         }
-        let claim = claim(folder)?;
+        let mut claimed = claim(folder)?;
         let path = folder.join(CHECKPOINT);
         // a run killed before its first checkpoint starts again from its seed: the same bits
-        let checkpoint = if path.exists() { Some(Checkpoint::read(&path, &tasks)?) } else { None };
-        Ok(Run { folder: folder.to_path_buf(), config: config.clone(), checkpoint, _claim: claim })
+        let checkpoint = match path.exists() {
+            true => Some(Checkpoint { config: config.clone(), ..Checkpoint::read(&path, &tasks)? }),
+            false => None,
+        };
+        if let Some(&before) = config.train.extended_at.last()
+            && tasks.read_config(&saved).is_ok_and(|saved| saved.train.updates == before)
+        {
+            keep_earlier_policy(folder, before)?;
+            write_config(folder, &config)?;
+            // the new file has a lock of its own
+            claimed = claim(folder)?;
+        }
+        Ok(Run { folder: folder.to_path_buf(), config, checkpoint, _claim: claimed })
     }
 
     /// The directory.
@@ -123,10 +184,16 @@ impl Run {
         &self.folder
     }
 
+    /// The config it trains with; it says at which updates the run was extended.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
     /// Trains to the end, or until `keep_going` says no. `watch` sees every update.
     pub fn train(
         self,
         pool: Cases,
+        validation: Option<Validation>,
         threads: usize,
         mut watch: impl FnMut(&Update),
         keep_going: impl Fn() -> bool,
@@ -136,6 +203,10 @@ impl Run {
         let save = |trainer: &dyn Learner| match trainer.checkpoint() {
             Some(checkpoint) => checkpoint.write(&self.folder.join(CHECKPOINT)),
             None => Ok(()),
+        };
+        let policy = |trainer: &dyn Learner| PolicyFile {
+            config: self.config.clone(),
+            params: trainer.params().to_vec(),
         };
         let mut metrics = Metrics::open(&self.folder, trainer.updates())?;
         while trainer.updates() < updates {
@@ -153,7 +224,14 @@ impl Run {
                     return Err(diverged.into());
                 }
             };
-            metrics.write(&update, start.elapsed().as_secs_f64())?;
+            let seconds = start.elapsed().as_secs_f64();
+            let due = validation.as_ref().filter(|validation| validation.is_due(update.update, updates));
+            let validated = due.map(|validation| validation.measure(trainer.params()));
+            if let Some(validated) = validated.filter(|validated| validated.loss < metrics.best) {
+                metrics.best = validated.loss;
+                policy(trainer.as_ref()).write(&self.folder.join(BEST))?;
+            }
+            metrics.write(&update, seconds, validated.as_ref())?;
             watch(&update);
             if update.update % every == 0 || update.update == updates {
                 metrics.flush()?;
@@ -161,9 +239,60 @@ impl Run {
             }
         }
         let path = self.folder.join(POLICY);
-        PolicyFile { config: self.config, params: trainer.params().to_vec() }.write(&path)?;
+        policy(trainer.as_ref()).write(&path)?;
         Ok(Ended::Finished(path))
     }
+}
+
+/// Whether a method can start from the parameters of another training, and go on from a checkpoint.
+pub fn keeps_checkpoints(config: &Config) -> bool {
+    config.method.as_ref().is_none_or(|method| method.name == Algorithm::Dpc)
+}
+
+fn write_config(folder: &Path, config: &Config) -> Result<(), FileError> {
+    write_atomically(&folder.join(CONFIG), |file| file.write_all(config.to_toml().as_bytes()))
+}
+
+/// The policy of the updates before an extension is kept under another name: the directory holds no finished
+/// policy until the extension is finished.
+fn keep_earlier_policy(folder: &Path, updates: usize) -> Result<(), FileError> {
+    let (from, to) = (folder.join(POLICY), folder.join(format!("policy-{updates}.safetensors")));
+    if !from.exists() {
+        return Ok(());
+    }
+    fs::rename(&from, &to).map_err(|error| FileError::io("write", &to, error))
+}
+
+/// The config to go on with: the one asked for, with the total of `saved` noted if it asks for more updates.
+fn continued(folder: &Path, saved: &str, asked: &Config, tasks: &Tasks) -> Result<Config, RunError> {
+    let mut config = asked.clone();
+    let without_speed = |config: &Config| {
+        let mut config = config.clone();
+        config.train.memory_mb = 0;
+        config
+    };
+    let (mut compared, mut begun) = (without_speed(asked), saved.to_string());
+    // what cannot be read is compared as it stands, and told as a difference
+    if let Ok(saved) = tasks.read_config(saved) {
+        let (train, updates) = (&mut config.train, saved.train.updates);
+        if train.extended_at.is_empty() {
+            train.extended_at = saved.train.extended_at.clone();
+        }
+        if train.updates > updates && train.extended_at.last() != Some(&updates) {
+            train.extended_at.push(updates);
+        }
+        if train.updates < updates {
+            return Err(RunError::Fewer { folder: folder.display().to_string(), updates });
+        }
+        compared.train.updates = updates;
+        compared.train.extended_at = saved.train.extended_at.clone();
+        begun = without_speed(&saved).to_toml();
+    }
+    if let Some(difference) = first_difference(&begun, &compared.to_toml()) {
+        return Err(RunError::OtherRun { folder: folder.display().to_string(), difference });
+    }
+    config.validate()?;
+    Ok(config)
 }
 
 /// Takes a run directory for this process until the file is closed, which the system does for a killed process too.
@@ -185,59 +314,6 @@ fn first_difference(saved: &str, wanted: &str) -> Option<String> {
     Some(differs.map_or("their length".to_string(), |(a, b)| format!("{a} there, {b} here")))
 }
 
-/// `metrics.jsonl` and the TensorBoard events.
-struct Metrics {
-    path: PathBuf,
-    lines: Vec<u8>,
-    events: EventWriter,
-}
-
-impl Metrics {
-    /// Opens both, cut to the first `done` updates.
-    fn open(folder: &Path, done: usize) -> Result<Metrics, RunError> {
-        let path = folder.join(METRICS);
-        let old = fs::read_to_string(&path).unwrap_or_default();
-        let kept: String = old.split_inclusive('\n').take(done).collect();
-        write_atomically(&path, |file| file.write_all(kept.as_bytes()))?;
-        Ok(Metrics { path, lines: Vec::new(), events: EventWriter::append(folder, done as u64 + 1)? })
-    }
-
-    fn write(&mut self, update: &Update, seconds: f64) -> Result<(), RunError> {
-        let terms: serde_json::Map<_, _> =
-            update.terms.iter().map(|(name, value)| (name.to_string(), json!(value))).collect();
-        let line = json!({
-            "update": update.update, "loss": update.loss, "terms": terms, "gradient_norm": update.gradient_norm,
-            "parameter_norm": update.parameter_norm, "lr": update.rate, "steps": update.steps, "updates_per_s": 1.0 / seconds,
-        });
-        self.lines.extend_from_slice(line.to_string().as_bytes());
-        self.lines.push(b'\n');
-        let step = update.update as u64;
-        for (tag, value) in [
-            ("loss/total", update.loss),
-            ("gradient_norm", update.gradient_norm),
-            ("parameter_norm", update.parameter_norm),
-            ("lr", update.rate),
-            ("updates_per_s", 1.0 / seconds),
-        ] {
-            self.events.scalar(tag, step, value)?;
-        }
-        for (name, value) in &update.terms {
-            self.events.scalar(&format!("loss/{name}"), step, *value)?;
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self) -> Result<(), RunError> {
-        let append = || {
-            let mut file = fs::OpenOptions::new().append(true).open(&self.path)?;
-            file.write_all(&self.lines)
-        };
-        append().map_err(|error| FileError::io("write", &self.path, error))?;
-        self.lines.clear();
-        Ok(self.events.flush()?)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -246,9 +322,10 @@ mod tests {
     fn a_run_is_resumed_with_more_memory_but_not_with_another_rate() {
         let with = |set: &str| Config::resolve("heat1d", None, &[set.to_string()]).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        drop(Run::create(folder.path(), &with("train.memory_mb=24")).unwrap());
-        assert!(Run::resume(folder.path(), &with("train.memory_mb=80")).is_ok());
-        let Err(RunError::OtherRun { difference, .. }) = Run::resume(folder.path(), &with("train.lr=0.5"))
+        drop(Run::create(folder.path(), &with("train.memory_mb=24"), Start::default()).unwrap());
+        assert!(Run::resume(folder.path(), &with("train.memory_mb=80"), &Inputs::default()).is_ok());
+        let Err(RunError::OtherRun { difference, .. }) =
+            Run::resume(folder.path(), &with("train.lr=0.5"), &Inputs::default())
         else {
             panic!("another training went on in this folder");
         };
@@ -259,9 +336,28 @@ mod tests {
     fn a_directory_belongs_to_one_run_at_a_time() {
         let config = Config::resolve("heat1d", None, &[]).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let first = Run::create(folder.path(), &config).unwrap();
-        assert!(matches!(Run::resume(folder.path(), &config), Err(RunError::InUse(_))));
+        let first = Run::create(folder.path(), &config, Start::default()).unwrap();
+        assert!(matches!(Run::resume(folder.path(), &config, &Inputs::default()), Err(RunError::InUse(_))));
         drop(first);
-        assert!(Run::resume(folder.path(), &config).is_ok());
+        assert!(Run::resume(folder.path(), &config, &Inputs::default()).is_ok());
+    }
+
+    #[test]
+    fn more_updates_extend_a_run_and_fewer_are_refused() {
+        let with =
+            |updates: usize| Config::resolve("heat1d", None, &[format!("train.updates={updates}")]).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let resume = |updates: usize| Run::resume(folder.path(), &with(updates), &Inputs::default());
+        let parts = |run: Run| run.config().train.extended_at.clone();
+        drop(Run::create(folder.path(), &with(10), Start::default()).unwrap());
+        fs::write(folder.path().join(POLICY), "finished").unwrap();
+        assert_eq!(parts(resume(10).unwrap()), [0; 0]);
+        assert_eq!(parts(resume(15).unwrap()), [10]);
+        assert!(folder.path().join("policy-10.safetensors").exists());
+        assert!(!folder.path().join(POLICY).exists());
+        // the same command again goes on with the extension
+        assert_eq!(parts(resume(15).unwrap()), [10]);
+        assert_eq!(parts(resume(20).unwrap()), [10, 15]);
+        assert!(matches!(resume(12), Err(RunError::Fewer { updates: 20, .. })));
     }
 }

@@ -100,7 +100,7 @@ pub(crate) fn schedule(config: &Config) -> Schedule {
             peak: train.lr,
             end: train.lr_end,
             warmup: train.warmup,
-            updates: train.updates,
+            parts: train.extended_at.iter().copied().chain([train.updates]).collect(),
         },
     }
 }

@@ -176,7 +176,7 @@ pub fn show(evaluation: &Evaluation, cases: &str) -> Result<(), Failure> {
     rows.push(row("mean over time", &with.time_mean, &without.time_mean));
     table(&rows);
     show_more(evaluation);
-    println!("{:.2} s", evaluation.seconds);
+    println!("evaluation: {:.2} s", evaluation.seconds);
     Ok(())
 }
 

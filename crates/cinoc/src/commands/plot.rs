@@ -7,13 +7,14 @@ use crate::failure::Failure;
 use cinoc_control::Tasks;
 use cinoc_lab::Evaluated;
 use cinoc_lab::figures::{Format, save_animation};
-use cinoc_lab::report::{Report, training_command};
+use cinoc_lab::report::{Parameters, Report, training_command};
 use cinoc_lab::run_2d::Run2d;
 use cinoc_lab::settings::changed_settings;
 use cinoc_learn::evaluate::{Rollouts, evaluate, roll_out};
 use cinoc_learn::files::fnv1a;
+use cinoc_learn::inputs::Inputs;
 use cinoc_learn::memory::Needs;
-use cinoc_learn::run::{METRICS, POLICY};
+use cinoc_learn::run::{BEST, CHECKPOINT, CONFIG, METRICS, POLICY};
 use std::path::{Path, PathBuf};
 
 /// Points of an inch and of a millimetre.
@@ -57,7 +58,9 @@ fn write_report(
     let metrics = subject.path.with_file_name(METRICS);
     let metrics = metrics.exists().then_some(metrics);
     let (program, trained) = (super::program(), &subject.policy.config);
-    let training = training_command(&program, trained, run_directory(&subject.path).as_deref());
+    let run = subject.path.parent().unwrap_or(Path::new("."));
+    let inputs = Inputs::read(run).map_err(|error| Failure::Request(error.to_string()))?;
+    let training = training_command(&program, trained, &inputs, run_directory(&subject.path).as_deref());
     let report = Report {
         policy: &subject.policy,
         config: &subject.config,
@@ -68,6 +71,8 @@ fn write_report(
         metrics: metrics.as_deref(),
         format,
         commands: &[training, given_command()],
+        parameters: subject.parameters,
+        inputs: &inputs,
     };
     report.write(folder).map_err(|error| Failure::Run(error.to_string()))
 }
@@ -127,7 +132,8 @@ fn default_folder(request: &Plot, subject: &Resolved) -> PathBuf {
 
 /// The directory of the run that a policy file belongs to.
 fn run_directory(policy: &Path) -> Option<PathBuf> {
-    let of_run = policy.ends_with(POLICY) && policy.with_file_name("config.toml").exists();
+    let of_run = [POLICY, BEST, CHECKPOINT].iter().any(|name| policy.ends_with(name))
+        && policy.with_file_name(CONFIG).exists();
     let folder = policy.parent().filter(|_| of_run)?;
     Some(if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_path_buf() })
 }
@@ -137,6 +143,7 @@ fn differences(request: &Plot, subject: &Resolved) -> Vec<String> {
     let cases = Path::new(&request.subject.cases);
     let cases = cases.file_name().unwrap_or(cases.as_os_str()).to_string_lossy();
     let mut all = changed_settings(&subject.policy.config, &subject.config);
+    all.extend((subject.parameters == Parameters::Best).then(|| "best".to_string()));
     all.extend((cases != REPORT_CASES).then(|| format!("cases={cases}")));
     all.extend(request.case.map(|case| format!("case={case}")));
     all.extend(request.size.as_ref().map(|size| format!("size={size}")));

@@ -2,15 +2,17 @@
 
 use crate::arguments::Subject;
 use crate::failure::Failure;
-use crate::terminal::Progress;
+use crate::terminal::{Progress, warn};
 use cinoc_adjoint::Threads;
 use cinoc_control::config::Around;
 use cinoc_control::{Cases, Config, Pool, Tasks};
+use cinoc_lab::report::Parameters;
 use cinoc_learn::cases_file::read_cases;
+use cinoc_learn::checkpoint::Checkpoint;
 use cinoc_learn::memory::Needs;
 use cinoc_learn::policy_file::PolicyFile;
 use cinoc_learn::pool::{cache_folder, cached};
-use cinoc_learn::run::POLICY;
+use cinoc_learn::run::{BEST, CHECKPOINT, CONFIG, POLICY};
 use std::path::{Path, PathBuf};
 
 /// Memory for the trajectories of cases that are evaluated together, in bytes.
@@ -29,6 +31,8 @@ const CASES_SEED: u64 = 0;
 pub struct Resolved {
     /// The file it was read from.
     pub path: PathBuf,
+    /// Which parameters of the run these are.
+    pub parameters: Parameters,
     /// As it was trained.
     pub policy: PolicyFile,
     /// As it is to be used.
@@ -40,12 +44,44 @@ pub struct Resolved {
 }
 
 pub fn resolve(subject: &Subject, tasks: &Tasks) -> Result<Resolved, Failure> {
-    let path = policy_path(&subject.policy)?;
-    let policy = PolicyFile::read(&path, tasks)?;
+    let (path, policy, parameters) = load_policy(&subject.policy, subject.best, tasks)?;
     let config = circumstances(subject, &policy.config)?;
     let threads = super::threads(subject.threads);
     let (cases, cases_label) = load_cases(&subject.cases, &policy.config, &config, threads)?;
-    Ok(Resolved { path, policy, config, cases, cases_label, threads })
+    Ok(Resolved { path, parameters, policy, config, cases, cases_label, threads })
+}
+
+/// The policy of a file or of a run directory; of a run that is not finished, the parameters of its
+/// checkpoint.
+fn load_policy(
+    given: &Path,
+    best: bool,
+    tasks: &Tasks,
+) -> Result<(PathBuf, PolicyFile, Parameters), Failure> {
+    let (folder, checkpoint) = (given.display(), given.join(CHECKPOINT));
+    if best {
+        let path = given.join(BEST);
+        if !path.exists() {
+            return Err(Failure::Request(format!(
+                "--best: there is no {BEST} in {folder}; it is written by a training that validates \
+                 (train.validate_every)"
+            )));
+        }
+        let policy = PolicyFile::read(&path, tasks)?;
+        return Ok((path, policy, Parameters::Best));
+    }
+    if given.is_dir() && !given.join(POLICY).exists() && checkpoint.exists() {
+        let Checkpoint { config, params, adam, .. } = Checkpoint::read(&checkpoint, tasks)?;
+        let (done, all) = (adam.step as usize, config.train.updates);
+        warn(&format!(
+            "the run in {folder} is not finished; these are the parameters of its checkpoint, after {done} of \
+             {all} updates"
+        ));
+        return Ok((checkpoint, PolicyFile { config, params }, Parameters::Checkpoint(done)));
+    }
+    let path = policy_path(given)?;
+    let policy = PolicyFile::read(&path, tasks)?;
+    Ok((path, policy, Parameters::Last))
 }
 
 /// The policy file of a run directory, or the file itself.
@@ -58,7 +94,7 @@ pub fn policy_path(given: &Path) -> Result<PathBuf, Failure> {
         return Ok(path);
     }
     let folder = given.display();
-    Err(Failure::Request(if given.join("config.toml").exists() {
+    Err(Failure::Request(if given.join(CONFIG).exists() {
         format!("the run in {folder} is not finished; continue it with --resume")
     } else {
         format!("{folder} holds no run: there is no {POLICY} in it")
@@ -155,17 +191,23 @@ pub fn load_cases(
             let progress = Progress::new("drawing cases", count);
             let told = |done: usize, _: usize| progress.set_position(done);
             let (threads, folder) = (Threads::new(threads), cache_folder());
-            let cases = cached(&source, CASES_SEED, pool, count, &threads, folder.as_deref(), &told)
-                .refined(&source, config);
+            let cases = cached(&source, CASES_SEED, pool, count, &threads, folder.as_deref(), &told);
+            cases.check_finite(&source)?;
+            let cases = cases.refined(&source, config);
             let name = if pool == Pool::Test { "test" } else { "validation" };
             Ok((cases, format!("{count} {name} cases")))
         }
-        Err(_) => {
-            let path = Path::new(what);
-            let cases = read_cases(path, config)?;
-            let name = path.file_name().map_or(what.into(), |name| name.to_string_lossy());
-            let label = format!("{} cases of {name}", cases.count);
-            Ok((cases, label))
-        }
+        Err(_) => read_own_cases(Path::new(what), config),
     }
+}
+
+/// The cases of a file and what they are, with a warning about targets that the task cannot hold.
+pub fn read_own_cases(path: &Path, config: &Config) -> Result<(Cases, String), Failure> {
+    let cases = read_cases(path, config)?;
+    for doubt in cases.doubts(config) {
+        warn(&format!("{}: {doubt}", path.display()));
+    }
+    let name = path.file_name().map_or(path.to_string_lossy(), |name| name.to_string_lossy());
+    let label = format!("{} cases of {name}", cases.count);
+    Ok((cases, label))
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// Settings that make a training take a second.
-pub const TINY: [&str; 8] = [
+pub const TINY: [&str; 10] = [
     "--set",
     "time.steps=20",
     "--set",
@@ -14,6 +14,8 @@ pub const TINY: [&str; 8] = [
     "data.pool=16",
     "--set",
     "train.checkpoint_every=2",
+    "--set",
+    "train.warmup=2",
 ];
 
 /// `cinoc` with arguments, in a folder.

@@ -48,6 +48,8 @@ pub enum Range {
     Interval,
     /// One or more whole numbers from 1 to this one.
     Counts(i64),
+    /// Any number of whole numbers above 0, each larger than the one before.
+    Increasing,
 }
 
 impl Range {
@@ -72,6 +74,11 @@ impl Range {
                 let count = |x: &Value| x.as_integer().is_some_and(|x| (1..=most).contains(&x));
                 !list.is_empty() && list.iter().all(count)
             }
+            Range::Increasing => {
+                let list = value.as_array().map_or(&[][..], Vec::as_slice);
+                let numbers: Vec<i64> = list.iter().filter_map(Value::as_integer).collect();
+                numbers.first().is_none_or(|&first| first > 0) && numbers.is_sorted_by(|a, b| a < b)
+            }
         }
     }
 }
@@ -90,6 +97,7 @@ impl fmt::Display for Range {
             }
             Range::Interval => write!(f, "two numbers above 0, the smaller one first"),
             Range::Counts(most) => write!(f, "one or more whole numbers from 1 to {most}"),
+            Range::Increasing => write!(f, "increasing whole numbers above 0"),
         }
     }
 }
@@ -149,7 +157,7 @@ impl fmt::Debug for Shown {
     }
 }
 
-use Range::{Any, AtLeast, Counts, Interval, NonNegative, Positive, Within, Words};
+use Range::{Any, AtLeast, Counts, Increasing, Interval, NonNegative, Positive, Within, Words};
 
 /// The keys that tasks share.
 pub const KEYS: &[Key] = &[
@@ -393,6 +401,14 @@ pub const KEYS: &[Key] = &[
         "memory for storing values of all steps; decides speed, never a result",
     ),
     Key::new("train.checkpoint_every", "", AtLeast(1), "updates between two checkpoints"),
+    Key::new("train.validate_every", "", AtLeast(0), "updates between two validations; 0 for none"),
+    Key::new("train.validation_cases", "", AtLeast(0), "cases of a validation; 0 for no validation"),
+    Key::new(
+        "train.extended_at",
+        "",
+        Increasing,
+        "totals of updates at which the training was extended; each part has its own learning-rate schedule",
+    ),
     Key::new("method.name", "", Any, "the baseline"),
     Key::new(
         "method.network",

@@ -12,14 +12,14 @@ impl Config {
     /// The complete config as TOML, with a comment for every key.
     pub fn listing(&self) -> String {
         let mut text = format!("# {}\n", self.task.title);
-        section(&self.to_table(), "", &self.task.keys, &mut text);
+        section(&self.complete_table(), "", &self.task.keys, &mut text);
         text
     }
 
     /// What another config of the task has otherwise, in the same form.
     pub fn changes(&self, other: &Config) -> String {
         let mut text = String::new();
-        let changed = differing(&self.to_table(), &other.to_table());
+        let changed = differing(&self.complete_table(), &other.complete_table());
         section(&changed, "", &self.task.keys, &mut text);
         text
     }

@@ -103,8 +103,14 @@ pub(super) fn add_later_keys(given: &mut Table, preset: &Table) {
     *given = with_unwritten(std::mem::take(given));
 }
 
-/// Adds the keys of baselines that are not written down where they have their default.
+/// Adds the keys that are not written down where they have their default: some of baselines, some of
+/// training.
 pub(super) fn with_unwritten(mut given: Table) -> Table {
+    if let Some(Value::Table(train)) = given.get_mut("train") {
+        train.entry("validate_every").or_insert(Value::Integer(0));
+        train.entry("validation_cases").or_insert(Value::Integer(0));
+        train.entry("extended_at").or_insert(Value::Array(Vec::new()));
+    }
     if let Some(Value::Table(method)) = given.get_mut("method")
         && (method.contains_key("on_policy") || method.contains_key("off_policy"))
     {

@@ -6,6 +6,7 @@
 
 mod axis;
 mod choices;
+mod doubts;
 mod error;
 mod keys;
 mod listing;
@@ -175,13 +176,16 @@ impl Config {
 
     /// This config with some settings changed.
     pub fn with_sets(&self, sets: &[String]) -> Result<Config, ConfigError> {
-        Config::finish(&self.task, merge::with_unwritten(self.to_table()), sets)
+        Config::finish(&self.task, self.complete_table(), sets)
     }
 
-    /// Without what decides only how fast a training runs: configs that agree in this give the same policy, bit by bit.
+    /// Without what decides only how fast a training runs and how it is watched: configs that agree in this
+    /// give the same policy, bit by bit.
     pub fn regardless_of_speed(&self) -> Config {
         let mut config = self.clone();
         config.train.memory_mb = 0;
+        config.train.validate_every = 0;
+        config.train.validation_cases = 0;
         config
     }
 
@@ -195,6 +199,11 @@ impl Config {
 
     fn to_table(&self) -> toml::Table {
         toml::Table::try_from(self).expect("every integer of a config fits in an i64")
+    }
+
+    /// The same with the keys that are not written where they say nothing.
+    fn complete_table(&self) -> toml::Table {
+        merge::with_unwritten(self.to_table())
     }
 
     /// Checks every range; done by all functions that build a config, and needed again after fields were changed.

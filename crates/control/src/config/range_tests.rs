@@ -43,8 +43,24 @@ fn counts_have_a_least_value() {
         "train.checkpoint_every=1",
         "actuation.sigma=0.1",
         "train.memory_mb=0",
+        "train.validate_every=0",
+        "train.validation_cases=0",
     ];
     with("fkpp1d", &smallest).unwrap();
+}
+
+#[test]
+fn a_training_is_extended_at_increasing_totals_below_its_updates() {
+    with("heat1d", &["train.updates=30", "train.extended_at=[10, 20]"]).unwrap();
+    for (list, range) in [
+        ("[20, 10]", "increasing"),
+        ("[0]", "increasing"),
+        ("[10, 10]", "increasing"),
+        ("[10, 30]", "below 30"),
+    ] {
+        let set = format!("train.extended_at={list}");
+        refused("heat1d", &["train.updates=30", &set], "train.extended_at", range);
+    }
 }
 
 #[test]

@@ -279,4 +279,19 @@ pub struct Train {
     pub memory_mb: usize,
     /// Updates between two checkpoints.
     pub checkpoint_every: usize,
+    /// Updates between two validations; 0 for none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub validate_every: usize,
+    /// Validation cases that they use; 0 for no validation.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub validation_cases: usize,
+    /// Totals of updates at which the training was extended. Each part has a learning-rate schedule of its
+    /// own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub extended_at: Vec<usize>,
+}
+
+/// Settings of this value are not written, so that configs made before the setting existed read the same.
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }

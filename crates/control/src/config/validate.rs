@@ -99,6 +99,10 @@ fn training(config: &Config) -> Result<(), ConfigError> {
     let fewer = config.train.fewer;
     ConfigError::unless(fewer == 0.0 || high > 0.0, "train.fewer", fewer, || {
         "0 unless train.failure says how many agents may be missing".to_string()
+    })?;
+    let (parts, updates) = (&config.train.extended_at, config.train.updates);
+    ConfigError::unless(parts.iter().all(|&part| part < updates), "train.extended_at", parts, || {
+        format!("below {updates} (train.updates)")
     })
 }
 

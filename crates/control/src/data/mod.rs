@@ -2,8 +2,11 @@
 //!
 //! How they are drawn is part of a task; what several tasks have in common is in `families`.
 
+mod doubts;
 pub(crate) mod families;
 mod refine;
+
+pub use doubts::NotFinite;
 
 use crate::config::Config;
 use crate::random::{Purpose, stream};

@@ -74,7 +74,7 @@ fn entry(workshop: &Workshop<'_>, task: &'static str, method: &'static str) -> R
             Outcome::Finished(log) => {
                 let point = Point { cases: sample, ..Point::new(&config, 0).beside_uncontrolled() };
                 entry.measured.extend(workshop.measure("methods", &[point])?.into_iter().map(Some));
-                entry.logs.push(log);
+                entry.logs.push(*log);
             }
             Outcome::Diverged(what) => {
                 entry.measured.push(None);

@@ -21,7 +21,7 @@ pub fn learning_curve(log: &TrainingLog, clip: f64, width: f64) -> Figure {
 }
 
 fn losses(log: &TrainingLog) -> Lines {
-    let (lowest, highest) = range(&log.loss);
+    let (lowest, highest) = range(&[&log.loss[..], &log.validation.loss].concat());
     let floor = SMALLEST_SHARE * lowest;
     let median = |values: &[f64]| quantile(values.iter().copied().filter(|value| value.is_finite()), 0.5);
     let mut terms: Vec<&(String, Vec<f64>)> =
@@ -35,6 +35,11 @@ fn losses(log: &TrainingLog) -> Lines {
         .log_y()
         .y_limits(smallest.max(floor) / 1.5, highest * 1.5)
         .series(Series::new("loss", &log.updates, &log.loss).colour(Colour::BLACK));
+    let validation = Series::new("validation loss", &log.validation.updates, &log.validation.loss);
+    let chart = match log.validation.updates.is_empty() {
+        true => chart,
+        false => chart.series(validation.colour(Colour::BLACK).dashed()),
+    };
     terms.into_iter().enumerate().fold(chart, |chart, (index, (name, values))| {
         let term = Series::new(name, &log.updates, values).colour(Colour::palette(index % TERM_COLOURS));
         chart.series(if index < TERM_COLOURS { term } else { term.dashed() })

@@ -136,7 +136,7 @@ pub fn descend<T: Real>(
     let (cases, variables) = (problem.cases(), problem.variables());
     assert_eq!(start.len(), cases * variables, "actions of all cases");
     let end = LAST_RATE * rate;
-    let schedule = Schedule::Cosine { start: rate, peak: rate, end, warmup: 0, updates: iterations };
+    let schedule = Schedule::Cosine { start: rate, peak: rate, end, warmup: 0, parts: vec![iterations] };
     let late = (LATE * iterations as f64) as usize;
     let mut actions: Vec<f64> = start.iter().map(|action| action.clamp(-1.0, 1.0)).collect();
     let mut descent = Descent::begin(&actions, cases);

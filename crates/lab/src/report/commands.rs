@@ -4,12 +4,13 @@ use std::path::Path;
 
 use cinoc_control::Config;
 use cinoc_control::config::Preset;
+use cinoc_learn::inputs::Inputs;
 
 use crate::settings::changed_settings;
 
 /// The command of a training with this config: the preset that needs fewer settings, then the settings.
-/// `program` is the name of the command line, `out` the run directory.
-pub fn training_command(program: &str, config: &Config, out: Option<&Path>) -> String {
+/// `program` is the name of the command line, `inputs` are the files it was given, `out` is the run directory.
+pub fn training_command(program: &str, config: &Config, inputs: &Inputs, out: Option<&Path>) -> String {
     let (task, method, seed) = (&config.task, config.method_name(), config.train.seed);
     let settings = |preset: Preset| {
         let mut base = task.resolve(preset, method, None, &[]).ok()?;
@@ -24,8 +25,11 @@ pub fn training_command(program: &str, config: &Config, out: Option<&Path>) -> S
     let (preset, settings) = shortest.unwrap_or_default();
     let method = config.method.as_ref().map_or_else(String::new, |_| format!(" --method {method}"));
     let sets: String = settings.iter().map(|setting| format!(" --set {}", shell_word(setting))).collect();
-    let out = out.map_or_else(String::new, |out| format!(" --out {}", shell_word(&out.to_string_lossy())));
-    format!("{program} train {task}{method}{preset} --seed {seed}{sets}{out}")
+    let path = |option: &str, path: &Path| format!(" {option} {}", shell_word(&path.to_string_lossy()));
+    let files: String =
+        inputs.options().into_iter().filter_map(|(option, file)| Some(path(option, &file?.file))).collect();
+    let out = out.map_or_else(String::new, |out| path("--out", out));
+    format!("{program} train {task}{method}{preset} --seed {seed}{sets}{files}{out}")
 }
 
 /// A text as one word of a shell.
@@ -41,13 +45,14 @@ pub fn shell_word(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cinoc_learn::inputs::InputFile;
 
     #[test]
     fn a_training_is_the_preset_with_fewer_changes() {
         let command = |preset: Preset, method: &str, sets: &[&str]| {
             let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
             let config = Config::resolve_method("fkpp1d", preset, method, None, &sets).unwrap();
-            training_command("cinoc", &config, None)
+            training_command("cinoc", &config, &Inputs::default(), None)
         };
         assert_eq!(
             command(Preset::Default, "cinoc", &["train.seed=3", "agents=5"]),
@@ -59,8 +64,13 @@ mod tests {
         );
         assert_eq!(command(Preset::Default, "ppo", &[]), "cinoc train fkpp1d --method ppo --seed 0");
         let config = Config::preset("ks1d").unwrap();
-        let out = training_command("mine", &config, Some(Path::new("my run")));
-        assert_eq!(out, "mine train ks1d --seed 0 --out 'my run'");
+        let file = |name: &str| Some(InputFile { file: name.into(), hash: "0123".to_string() });
+        let inputs = Inputs { init: file("old.safetensors"), cases: None, validation: file("my cases") };
+        let out = training_command("mine", &config, &inputs, Some(Path::new("my run")));
+        assert_eq!(
+            out,
+            "mine train ks1d --seed 0 --init old.safetensors --validation 'my cases' --out 'my run'"
+        );
     }
 
     #[test]

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use cinoc_control::{Cases, Config};
 use cinoc_learn::evaluate::{Evaluation, Rollouts};
 use cinoc_learn::files::{FileError, write_atomically};
+use cinoc_learn::inputs::Inputs;
 use cinoc_learn::policy_file::PolicyFile;
 use thiserror::Error;
 
@@ -50,6 +51,18 @@ pub enum ReportError {
     Figure(#[from] SaveError),
 }
 
+/// Which parameters of a run a policy has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Parameters {
+    /// Those of the last update.
+    #[default]
+    Last,
+    /// Those with the lowest validation loss.
+    Best,
+    /// Those of the checkpoint of a run that is not finished, after so many updates.
+    Checkpoint(usize),
+}
+
 /// The content of a report.
 pub struct Report<'a> {
     /// The policy, with the config it was trained with.
@@ -70,6 +83,10 @@ pub struct Report<'a> {
     pub format: Format,
     /// The commands that make the report again, in their order.
     pub commands: &'a [String],
+    /// Which parameters of the run these are.
+    pub parameters: Parameters,
+    /// Files that the training was given.
+    pub inputs: &'a Inputs,
 }
 
 impl Report<'_> {

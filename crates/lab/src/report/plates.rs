@@ -63,8 +63,8 @@ impl Report<'_> {
                 name: "learning_curve",
                 figure: learning_curve(log, self.policy.config.train.clip, width),
                 caption:
-                    "The training: what each term contributes to the loss (a), the gradient's norm before it \
-                          is clipped (b), and the learning rate (c)."
+                    "The training: what each term contributes to the loss, and the loss on validation cases (a), the \
+                          gradient's norm before it is clipped (b), and the learning rate (c)."
                         .to_string(),
             });
         }

@@ -3,7 +3,7 @@
 use cinoc_control::Config;
 
 use super::plates::Plate;
-use super::{FIGURES, Report, tables};
+use super::{FIGURES, Parameters, Report, tables};
 use crate::numbers::{duration, number, thousands};
 use crate::settings::changed_settings;
 use crate::training_log::TrainingLog;
@@ -31,9 +31,26 @@ impl Report<'_> {
             ("updates", format!("{} of {} cases each", config.train.updates, config.train.batch)),
             ("seed", config.train.seed.to_string()),
         ];
+        match self.parameters {
+            Parameters::Last => {}
+            Parameters::Best => rows.push(("parameters of", "the lowest validation loss".to_string())),
+            Parameters::Checkpoint(done) => rows.push((
+                "parameters of",
+                format!(
+                    "the checkpoint after {done} of {} updates: the run is not finished",
+                    config.train.updates
+                ),
+            )),
+        }
+        for (option, file) in self.inputs.options() {
+            rows.extend(file.map(|file| (option, format!("`{}` (hash {})", file.file.display(), file.hash))));
+        }
         if let Some(loss) = log.loss.last() {
             rows.push(("training time", duration(log.total_seconds())));
             rows.push(("loss of the last update", number(*loss)));
+        }
+        if let Some((update, loss)) = log.validation.best() {
+            rows.push(("lowest validation loss", format!("{}, after {update} updates", number(loss))));
         }
         let rows = rows.iter().map(|(name, value)| format!("| {name} | {value} |\n"));
         format!("| | |\n|---|---|\n{}", rows.collect::<String>())

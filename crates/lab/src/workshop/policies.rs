@@ -7,9 +7,10 @@ use std::time::Instant;
 use cinoc_adjoint::Threads;
 use cinoc_control::{Config, Pool, Tasks};
 use cinoc_learn::files::{FileError, fnv1a};
+use cinoc_learn::inputs::Inputs;
 use cinoc_learn::policy_file::PolicyFile;
 use cinoc_learn::pool::{cache_folder, cached};
-use cinoc_learn::run::{Ended, METRICS, POLICY, Run, RunError};
+use cinoc_learn::run::{Ended, METRICS, POLICY, Run, RunError, Start};
 
 use super::cost::training_work;
 use super::{LabError, Workshop, fingerprint};
@@ -29,7 +30,7 @@ pub struct Trained {
 #[derive(Clone, Debug)]
 pub(crate) enum Outcome {
     /// It finished.
-    Finished(TrainingLog),
+    Finished(Box<TrainingLog>),
     /// It became infinite or NaN; the text is the error.
     Diverged(String),
 }
@@ -69,7 +70,7 @@ impl Workshop<'_> {
         match self.policy(config) {
             Ok(_) => {
                 let path = self.folder.join(run_name(config)).join(METRICS);
-                Ok(Outcome::Finished(TrainingLog::read(&path).unwrap_or_default()))
+                Ok(Outcome::Finished(Box::new(TrainingLog::read(&path).unwrap_or_default())))
             }
             Err(LabError::Run(RunError::Diverged(diverged))) => Ok(Outcome::Diverged(diverged.to_string())),
             Err(error) => Err(error),
@@ -94,7 +95,10 @@ impl Workshop<'_> {
 
     fn train(&self, config: &Config, folder: &Path) -> Result<(), LabError> {
         let begun = folder.join("config.toml").exists();
-        let run = if begun { Run::resume(folder, config)? } else { Run::create(folder, config)? };
+        let run = match begun {
+            true => Run::resume(folder, config, &Inputs::default())?,
+            false => Run::create(folder, config, Start::default())?,
+        };
         let (task, seed, updates) = (&config.task, config.train.seed, config.train.updates);
         self.watch.now(&format!("drawing cases of {task}"));
         let threads = Threads::new(self.threads);
@@ -114,7 +118,8 @@ impl Workshop<'_> {
                 .now(&format!("training {task} ({method}), seed {seed}: {} of {updates}", update.update));
             self.watch.done(share);
         };
-        match run.train(cases, self.threads, watch, || self.watch.keep_going())? {
+        // experiments measure finished policies: nothing is chosen by validation
+        match run.train(cases, None, self.threads, watch, || self.watch.keep_going())? {
             Ended::Finished(_) => Ok(()),
             Ended::Stopped(_) => Err(LabError::Stopped),
         }
