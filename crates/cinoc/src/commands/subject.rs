@@ -67,7 +67,12 @@ fn circumstances(subject: &Subject, trained: &Config) -> Result<Config, Failure>
             (share.parse().map_err(|_| bad())?, step.parse().map_err(|_| bad())?);
         sets.extend([format!("failure.share={share:?}"), format!("failure.step={step}")]);
     }
-    let config = trained.with_sets(&sets)?;
+    changed(trained, &sets)
+}
+
+/// The settings of a trained policy with some of them changed, which its network must allow.
+pub fn changed(trained: &Config, sets: &[String]) -> Result<Config, Failure> {
+    let config = trained.with_sets(sets)?;
     let network = |config: &Config| {
         let observe = &config.observe;
         let senses =
