@@ -1,6 +1,6 @@
 """Compares the policy network in NumPy (docs/policy_network_*.py) with the test vectors and with `cinoc act`.
 
-`--write` makes the test vectors again: a field, a target and positions per task, and what `cinoc act` decides.
+`--write` makes the test vectors again: a field, a target, positions, and what `cinoc act` decides.
 """
 import json
 import pathlib
@@ -21,7 +21,7 @@ CINOC = ROOT / "target/release/cinoc"
 # grid points, lengths of the domain, size of the field, number of agents
 TASKS = {
     "fkpp1d": ([100], [1.0], 0.5, 23),
-    "heat1d": ([100], [1.0], 1.0, 6),
+    "heat1d": ([100], [1.0], 0.3, 6),
     "ks1d": ([128], [22.0], 1.0, 11),
     "heat2d": ([32, 32], [1.0, 1.0], 0.4, 13),
     "heat2d-obstacles": ([32, 32], [1.0, 1.0], 0.4, 18),
@@ -53,7 +53,7 @@ def blob(rng, extents):
 
 
 def situation(task):
-    """A field, a target where there is one, and positions: at both ends, two at one place, others anywhere."""
+    """A field, a target if there is one, and positions: at both ends, two at one place, others anywhere."""
     extents, lengths, size, agents = TASKS[task]
     rng = np.random.default_rng(sorted(TASKS).index(task))
     draw = (lambda: blob(rng, extents)) if task == "density2d" else (lambda: smooth(rng, extents, size))
