@@ -223,14 +223,23 @@ fn bad_files_are_refused_in_one_line() {
     with(&[&field[..], &["--agents", "0"]].concat(), &["agents = 0"]);
     with(&[&field[..], &["--set", "policy.softnorm=false"]].concat(), &["network", "fixed"]);
     with(&[&field[..], &["--set", "grid.n=199"]].concat(), &["z.csv", "[100, 1]", "must be [199]"]);
-    with(&[&field[..], &["--agents", "9000000000"]].concat(), &["memory"]);
+    with(&[&field[..], &["--agents", "1000000000"]].concat(), &["memory"]);
     refused(at, &["act", "absent", "--field", "z.csv"], 2, &["absent", "not found"]);
     let mut wrong = Tensors::default();
     wrong.insert("z0", &[100], vec![0.0f32; 100]);
     wrong.write(&at.join("wrong.safetensors")).unwrap();
     with(&["--field", "wrong.safetensors"], &["wrong.safetensors", "no tensor \"z\"", "z0"]);
-    let ks = policy("turb2d");
-    refused(at, &["act", &ks, "--field", "z.csv"], 2, &["z.csv", "must be [n_x, n_y]"]);
+    let turbulence = policy("turb2d");
+    let plane = |file: &str, parts: &[&str]| refused(at, &["act", &turbulence, "--field", file], 2, parts);
+    write("line.json", "[0.1, 0.2, 0.3]");
+    plane("line.json", &["line.json", "[3]", "must be [n_x, n_y]"]);
+    plane("z.csv", &["z.csv", "[100, 1]", "64 or 128"]);
+    write("wide.txt", &format!("{}\n", "0 ".repeat(80)).repeat(64));
+    plane("wide.txt", &["wide.txt", "[64, 80]", "must be [64, 64]"]);
+    write("huge.csv", &"1.7e308\n".repeat(100));
+    write("minus.csv", &"-1.7e308\n".repeat(100));
+    let huge = ["act", heat.as_str(), "--field", "huge.csv", "--target", "minus.csv"];
+    refused(at, &huge, 1, &["not finite", "1.7e308"]);
 }
 
 #[test]
