@@ -71,7 +71,11 @@ fn the_engine_decides_as_the_test_vectors_say() {
             let expected = numbers(&file, what).map(|values| by_axis(&values, dims));
             assert_eq!(found.map(<[f64]>::len), expected.as_ref().map(Vec::len), "{name}: {what}");
             for (found, expected) in found.unwrap_or_default().iter().zip(expected.unwrap_or_default()) {
-                assert!((found - expected).abs() <= 1e-6, "{name}: {what} is {found}, must be {expected}");
+                assert!(
+                    (found - expected).abs() <= 1e-6,
+                    "{name}: {what} is {found}, must be {expected}; after a change of its policy run \
+                     scripts/test-numpy --write"
+                );
             }
         }
     }
@@ -237,9 +241,11 @@ fn bad_files_are_refused_in_one_line() {
     write("wide.txt", &format!("{}\n", "0 ".repeat(80)).repeat(64));
     plane("wide.txt", &["wide.txt", "[64, 80]", "must be [64, 64]"]);
     write("huge.csv", &"1.7e308\n".repeat(100));
-    write("minus.csv", &"-1.7e308\n".repeat(100));
-    let huge = ["act", heat.as_str(), "--field", "huge.csv", "--target", "minus.csv"];
-    refused(at, &huge, 1, &["not finite", "1.7e308"]);
+    with(&["--field", "huge.csv", "--target", "z.csv"], &["huge.csv", "index 0 is 1.7e308", "1e100"]);
+    write("empty.txt", &format!("{}\n", "0 ".repeat(80)).repeat(64));
+    let density = policy("density2d");
+    let nothing = ["act", density.as_str(), "--field", "empty.txt", "--target", "empty.txt"];
+    refused(at, &nothing, 2, &["empty.txt", "sum", "must be above 0"]);
 }
 
 #[test]

@@ -55,6 +55,15 @@ impl Read {
         if array.shape.len() == axes { Ok(array) } else { Err(self.misshapen(wanted)) }
     }
 
+    /// A density without mass has no centroid, which agents would be told the way to.
+    fn check_mass(&self) -> Result<(), PolicyError> {
+        let mass: f64 = self.array.values.iter().sum();
+        if mass > 0.0 {
+            return Ok(());
+        }
+        Err(self.refused(format!("it is a density whose numbers have the sum {mass:?}, must be above 0")))
+    }
+
     fn misshapen(&self, wanted: &str) -> PolicyError {
         self.refused(format!("it has shape {:?}, must be {wanted}", self.array.shape))
     }
@@ -110,6 +119,9 @@ impl Arrays {
     pub fn situation(&self, config: &Config) -> Result<Situation, PolicyError> {
         let fields = &config.task.fields;
         let tracked = fields.iter().filter(|field| field.tracked).count();
+        if config.task.density {
+            [Some(&self.field), self.target.as_ref()].into_iter().flatten().try_for_each(Read::check_mass)?;
+        }
         let z = on_grid(&self.field, &extents(config, fields.len()))?;
         let target = match &self.target {
             Some(target) => of_all_fields(config, &on_grid(target, &extents(config, tracked))?),
@@ -211,7 +223,8 @@ mod tests {
         let config = Config::preset("density2d").unwrap().with_sets(&["agents=2".to_string()]).unwrap();
         let with = |values: [f64; 4]| {
             let positions = Array { shape: vec![2, 2], values: values.to_vec() };
-            arrays(zeros(&[64, 80]), Some(zeros(&[64, 80])), Some(positions)).situation(&config)
+            let density = || Array { shape: vec![64, 80], values: vec![1.0; 64 * 80] };
+            arrays(density(), Some(density()), Some(positions)).situation(&config)
         };
         assert_eq!(with([0.1, 1.25, 0.3, 0.4]).unwrap().xi, [0.1, 0.3, 1.25, 0.4]);
         let error = with([0.1, 0.2, 1.2, 0.4]).unwrap_err().to_string();

@@ -9,6 +9,9 @@ use std::path::Path;
 use crate::files::{Data, FileError, TensorError, Tensors};
 use crate::policy_file::PolicyError;
 
+/// Networks take squares of what they see, and those must be finite.
+const LARGEST: f64 = 1e100;
+
 /// Numbers with the extents of their axes.
 ///
 /// ```
@@ -29,7 +32,7 @@ pub struct Array {
 
 impl Array {
     /// Reads an array in the format that the file's extension names; of a safetensors file, the tensor `name`. Numbers that
-    /// are not finite are refused.
+    /// are not finite, or so large that a network would overflow, are refused.
     pub fn read(path: &Path, name: &str) -> Result<Array, PolicyError> {
         let format = Format::of(path)?;
         if format == Format::Safetensors {
@@ -42,7 +45,7 @@ impl Array {
             Format::Json => text::parse_json(&bytes),
             Format::Text | Format::Safetensors => text::parse_lines(&bytes),
         };
-        array.and_then(Array::finite).map_err(|reason| PolicyError::content(path, reason))
+        array.and_then(Array::usable).map_err(|reason| PolicyError::content(path, reason))
     }
 
     /// A tensor of a file.
@@ -54,7 +57,7 @@ impl Array {
             other => return Err(dtype(name, other)),
         };
         Array { shape: tensor.shape.clone(), values }
-            .finite()
+            .usable()
             .map_err(|reason| format!("tensor {name:?}: {reason}"))
     }
 
@@ -67,11 +70,12 @@ impl Array {
         self
     }
 
-    fn finite(self) -> Result<Array, String> {
-        match self.values.iter().position(|x| !x.is_finite()) {
-            Some(index) => {
-                Err(format!("the number at index {index} is {}, must be finite", self.values[index]))
-            }
+    fn usable(self) -> Result<Array, String> {
+        match self.values.iter().position(|x| !(-LARGEST..=LARGEST).contains(x)) {
+            Some(index) => Err(format!(
+                "the number at index {index} is {:?}, must be within ±{LARGEST:?}",
+                self.values[index]
+            )),
             None => Ok(self),
         }
     }
@@ -135,7 +139,7 @@ mod tests {
         assert_eq!(Array::of_tensors(&file, "z").unwrap().values, [1.0, 2.0]);
         let error = |name| Array::of_tensors(&file, name).unwrap_err();
         assert_eq!(error("xi"), "tensor \"xi\" has dtype U8, must be F32 or F64");
-        assert_eq!(error("zt"), "tensor \"zt\": the number at index 1 is NaN, must be finite");
+        assert_eq!(error("zt"), "tensor \"zt\": the number at index 1 is NaN, must be within ±1e100");
         assert_eq!(error("u"), "no tensor \"u\"; there are xi, z, zt");
     }
 }
