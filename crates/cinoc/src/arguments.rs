@@ -159,10 +159,15 @@ pub struct Eval {
   cinoc act runs/turb2d-0 --field vorticity.npy --agents 100 --json
   cinoc act policies/density2d.safetensors --field case.safetensors
 
-The name of a file tells its format: .npy (float32 or float64, C order), .csv and .txt (lines of numbers),
-.json (nested lists), .safetensors (tensors z, zt and xi; with --field such a file may hold all three). A field
-is [n] or [n_x, n_y], positions are [agents] or [agents, 2]. A field on a finer grid than that of the training
-is read as `cinoc eval --set grid.n=N` reads it. Leave failed agents out of the positions.")]
+Formats, by the end of a file's name:
+  .npy            float32 or float64, C order
+  .csv, .txt      lines of numbers
+  .json           nested lists of numbers
+  .safetensors    tensors z, zt and xi; the file of the field may hold all three
+
+Shapes: a field is [n] or [n_x, n_y], positions are [agents] or [agents, 2].
+A field on a finer grid is read as `cinoc eval --set grid.n=N` reads it.
+Leave failed agents out of the positions.")]
 pub struct Act {
     /// Run directory or policy file.
     pub policy: PathBuf,

@@ -16,16 +16,16 @@ pub(super) fn parse_lines(bytes: &[u8]) -> Result<Array, String> {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let before = values.len();
-        let mut read = |cell: &str| match cell.parse::<f64>() {
-            Ok(value) => Ok(values.push(value)),
-            Err(_) => Err(format!("line {}: {cell:?} is not a number; begin headings with #", number + 1)),
+        let cells: Vec<&str> = match line.contains(',') {
+            true => line.split(',').map(str::trim).collect(),
+            false => line.split_whitespace().collect(),
         };
-        match line.contains(',') {
-            true => line.split(',').map(str::trim).try_for_each(&mut read)?,
-            false => line.split_whitespace().try_for_each(&mut read)?,
+        for cell in &cells {
+            values.push(cell.parse::<f64>().map_err(|_| {
+                format!("line {}: {cell:?} is not a number; begin headings with #", number + 1)
+            })?);
         }
-        let found = values.len() - before;
+        let found = cells.len();
         if lines > 0 && found != width {
             return Err(format!("line {} has {found} numbers, those before it {width}", number + 1));
         }
