@@ -1,8 +1,9 @@
 //! A situation to decide about, from files: the field, the target, and where the agents are.
 //!
-//! Arrays have the shapes of a case ([`cases_file`](crate::cases_file)) without its first axis: a field `[n]` or `[n_x][n_y]`
-//! (of a state with several fields `[fields]...`, a target of the tracked ones), positions `[agents]` or `[agents][2]`. The
-//! field says how fine its grid is, and the positions say how many agents there are.
+//! Arrays have the shapes of a case ([`cases_file`](crate::cases_file)) without its first axis: a field `[n]`
+//! or `[n_x][n_y]` (of a state with several fields `[fields]...`, a target of the tracked ones), positions
+//! `[agents]` or `[agents][2]`. The field says how fine its grid is, and the positions say how many agents
+//! there are.
 
 use std::path::{Path, PathBuf};
 
@@ -74,8 +75,8 @@ impl Read {
 }
 
 impl Arrays {
-    /// Reads the files. A safetensors file holds the field as `z`, the target as `zt`, the positions as `xi`; the file of
-    /// the field may hold the other two.
+    /// Reads the files. A safetensors file holds the field as `z`, the target as `zt`, the positions as `xi`;
+    /// the file of the field may hold the other two.
     pub fn read(
         field: &Path,
         target: Option<&Path>,
@@ -114,8 +115,8 @@ impl Arrays {
         Ok(sets)
     }
 
-    /// The situation on the grid and with the agents of `config`; the target of a task that has none is 0, and agents
-    /// without positions stand where they start.
+    /// The situation on the grid and with the agents of `config`; the target of a task that has none is 0,
+    /// and agents without positions stand where they start.
     pub fn situation(&self, config: &Config) -> Result<Situation, PolicyError> {
         let fields = &config.task.fields;
         let tracked = fields.iter().filter(|field| field.tracked).count();
@@ -229,5 +230,25 @@ mod tests {
         assert_eq!(with([0.1, 1.25, 0.3, 0.4]).unwrap().xi, [0.1, 0.3, 1.25, 0.4]);
         let error = with([0.1, 0.2, 1.2, 0.4]).unwrap_err().to_string();
         assert!(error.contains("agent 1 is outside of the domain: x = 1.2, must be in [0, 1]"), "{error}");
+    }
+    #[test]
+    fn a_state_of_two_fields_has_targets_for_the_tracked_ones() {
+        use cinoc_control::{Field, Task};
+        let task = Task::new(
+            "pair",
+            cinoc_pde::Boundary::Dirichlet,
+            "[physics]\nnu = 0.1",
+            |config| cinoc_pde::Heat::new(config.domain().x, config.physics.number("nu"), config.time.dt),
+            |_, _| unreachable!("no case is drawn"),
+        );
+        let task = task.with_fields([Field::new("p").untracked(), Field::new("q")]);
+        let config = task.config().unwrap();
+        let ones = |shape: &[usize]| Array { values: vec![1.0; shape.iter().product()], ..zeros(shape) };
+        let given = arrays(zeros(&[2, 100]), Some(ones(&[1, 100])), None);
+        assert_eq!(given.settings(&config).unwrap(), ["grid.n=100"]);
+        let target = given.situation(&config).unwrap().target;
+        assert_eq!(target, [[0.0; 100], [1.0; 100]].concat());
+        let error = arrays(zeros(&[100]), None, None).settings(&config).unwrap_err().to_string();
+        assert!(error.contains("must be [fields, n]"), "{error}");
     }
 }

@@ -26,7 +26,8 @@ pub fn run(request: &Act, tasks: &Tasks) -> Result<(), Failure> {
     if request.json { super::print_json(&answer.object()) } else { answer.show() }
 }
 
-/// The settings of the policy on the grid of the field, with the agents of the positions, as changed by the request.
+/// The settings of the policy on the grid of the field, with the agents of the positions, as changed by the
+/// request.
 fn circumstances(request: &Act, trained: &Config, arrays: &Arrays) -> Result<Config, Failure> {
     let mut sets = arrays.settings(trained)?;
     let mut asked = request.sets.clone();
@@ -52,7 +53,8 @@ struct Answer<'a> {
 }
 
 impl Answer<'_> {
-    /// What there is of positions, intensities and velocities, with the setting that has their unit and bound.
+    /// What there is of positions, intensities and velocities, with the setting that has their unit and
+    /// bound.
     fn quantities(&self) -> impl Iterator<Item = (&'static str, &'static str, &[f64])> {
         let all = [
             ("xi", "grid.length", Some(self.xi)),

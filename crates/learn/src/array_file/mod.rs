@@ -1,5 +1,5 @@
-//! Arrays of numbers as other programs write them: NumPy's `.npy`, text (`.csv`, `.txt`), nested lists (`.json`), and named
-//! tensors (`.safetensors`).
+//! Arrays of numbers as other programs write them: NumPy's `.npy`, text (`.csv`, `.txt`), nested lists
+//! (`.json`), and named tensors (`.safetensors`).
 
 mod npy;
 mod text;
@@ -31,8 +31,8 @@ pub struct Array {
 }
 
 impl Array {
-    /// Reads an array in the format that the file's extension names; of a safetensors file, the tensor `name`. Numbers that
-    /// are not finite, or so large that a network would overflow, are refused.
+    /// Reads an array in the format that the file's extension names; of a safetensors file, the tensor
+    /// `name`. Numbers that are not finite, or so large that a network would overflow, are refused.
     pub fn read(path: &Path, name: &str) -> Result<Array, PolicyError> {
         let format = Format::of(path)?;
         if format == Format::Safetensors {
@@ -61,7 +61,8 @@ impl Array {
             .map_err(|reason| format!("tensor {name:?}: {reason}"))
     }
 
-    /// The same with axes of one point removed until `axes` are left, if there are as many: a column of text is a line too.
+    /// The same with axes of one point removed until `axes` are left, if there are as many: a column of text
+    /// is a line too.
     pub fn with_axes(mut self, axes: usize) -> Array {
         while self.shape.len() > axes {
             let Some(single) = self.shape.iter().position(|&extent| extent == 1) else { break };

@@ -1,9 +1,9 @@
 //! NumPy's `.npy`: a magic string, a version, the length of a header, the header, the numbers.
 //!
-//! The header is a Python dictionary in ASCII (UTF-8 from version 3 on), such as
-//! `{'descr': '<f8', 'fortran_order': False, 'shape': (32, 32), }`. Its length is two bytes in version 1 and four in later
-//! ones, little-endian. Single and double precision, little-endian and in C order are read; everything else is refused with
-//! the line of Python that makes it readable.
+//! The header is a Python dictionary in ASCII (UTF-8 from version 3 on), such as `{'descr': '<f8',
+//! 'fortran_order': False, 'shape': (32, 32), }`. Its length is two bytes in version 1 and four in later
+//! ones, little-endian. Single and double precision, little-endian and in C order are read; everything else
+//! is refused with the line of Python that makes it readable.
 
 use super::Array;
 

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::Array;
 
-/// Lines of numbers, separated by commas or by spaces: `[lines][numbers]`. Empty lines and those that begin with # are
-/// skipped.
+/// Lines of numbers, separated by commas or by spaces: `[lines][numbers]`. Empty lines and those that begin
+/// with # are skipped.
 pub(super) fn parse_lines(bytes: &[u8]) -> Result<Array, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "not text".to_string())?;
     // some spreadsheets mark the beginning of a file
