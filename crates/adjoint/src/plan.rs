@@ -14,7 +14,7 @@
 //! slots.
 
 use crate::primitive::{Io, MAX_INPUTS, Primitive};
-use crate::trace::{Shape, Source, Trace};
+use crate::trace::{Input, InputKind, Shape, Source, Trace};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -238,6 +238,16 @@ impl Plan {
     /// Numbers in the flat parameter vector.
     pub fn param_len(&self) -> usize {
         self.params.iter().map(|param| param.shape.size()).sum()
+    }
+
+    /// Where an input lives.
+    pub fn place(&self, input: Input) -> &Placed {
+        let places = match input.kind {
+            InputKind::Fixed => &self.fixed,
+            InputKind::Sequence => &self.sequences,
+            InputKind::State => &self.states,
+        };
+        &places[input.index]
     }
 
     pub fn new(trace: &Trace, samples: usize) -> Plan {

@@ -173,7 +173,9 @@ pub fn evaluate(config: &Config, cases: &Cases, rollouts: &Rollouts) -> Evaluati
             .map(|case| *rollouts.controlled.error(case).last().expect("rollouts have steps"))
             .collect(),
         effort: Effort::of(config, &rollouts.controlled),
-        violations: Discs::of(config).map(|discs| violations(&discs, config, &rollouts.controlled)),
+        violations: Discs::of(config)
+            .zip(rollouts.controlled.xi())
+            .map(|(discs, xi)| violations(&discs, config.agents, xi)),
         seconds: rollouts.seconds,
     }
 }
@@ -185,7 +187,7 @@ impl Metric {
         let errors: Vec<Vec<f64>> = (0..trajectories.samples).map(|case| trajectories.error(case)).collect();
         let spread =
             |of: &dyn Fn(&[f64]) -> f64| Spread::of(&errors.iter().map(|e| of(e)).collect::<Vec<_>>());
-        let moments = trajectories.record("moment");
+        let moments = trajectories.moment();
         let last_moments = |all: &[f32]| {
             let last = all.chunks_exact(trajectories.steps).map(|moments| moments[trajectories.steps - 1]);
             Spread::of(&last.map(f64::from).collect::<Vec<_>>())
@@ -203,22 +205,20 @@ impl Metric {
 impl Effort {
     /// Of the agents in some rollouts.
     pub fn of(config: &Config, trajectories: &Trajectories<f32>) -> Effort {
-        let mean_square = |name: &str| {
-            let values = trajectories.record(name)?;
-            Some(values.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>() / values.len() as f64)
-        };
-        let mean_u2 = mean_square("u").unwrap_or(0.0);
+        let mean_square =
+            |values: &[f32]| values.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>() / values.len() as f64;
+        let mean_u2 = trajectories.u().map_or(0.0, mean_square);
         let plane = config.task.dims == 2;
         Effort {
             mean_u2,
             sum_u2: mean_u2 * config.agents as f64,
-            mean_v2: mean_square("v").filter(|_| plane).map(|mean| 2.0 * mean),
+            mean_v2: trajectories.v().filter(|_| plane).map(|v| 2.0 * mean_square(v)),
         }
     }
 }
 
 fn mass_change(cases: &Cases, trajectories: &Trajectories<f32>) -> Spread {
-    let z = trajectories.record("z").expect("every loop records its field");
+    let z = trajectories.z();
     let change = |case: usize| {
         let (first, end) = (cases.z0(case).iter().sum::<f64>(), (case + 1) * trajectories.steps * cases.n);
         z[end - cases.n..end].iter().map(|&z| f64::from(z)).sum::<f64>() / first - 1.0
@@ -226,9 +226,8 @@ fn mass_change(cases: &Cases, trajectories: &Trajectories<f32>) -> Spread {
     Spread::of(&(0..trajectories.samples).map(change).collect::<Vec<_>>())
 }
 
-fn violations(discs: &Discs, config: &Config, trajectories: &Trajectories<f32>) -> Violations {
-    let xi = trajectories.record("xi").expect("a loop with agents records where they are");
-    let agents = config.agents;
+/// Of agents at `xi`, `[samples and steps][2][agents]`.
+fn violations(discs: &Discs, agents: usize, xi: &[f32]) -> Violations {
     let (mut disc, mut margin, all) = (0, 0, xi.len() / 2);
     for step in xi.chunks_exact(2 * agents) {
         for agent in 0..agents {
