@@ -73,7 +73,7 @@
 //! |---|---|---|
 //! | trace | lists the primitives of a step, checks shapes | `trace.rs`, `trace/`: [`Tracer`], [`Var`] |
 //! | primitive | names, parameters, shapes, costs; knows no processor | `primitive/` |
-//! | plan | decides what runs when and where every number lives | `plan.rs` |
+//! | plan | decides what runs when and where every number lives | `plan.rs`, `plan/` |
 //! | listing | shows trace and plan as data and as text | `listing.rs`: [`Listing`] |
 //! | program | checks what a run is given | `program.rs`: [`Program`], [`Inputs`], [`Outcome`] |
 //! | backend | runs all samples of a plan, forward and in reverse | `backend.rs`: what it does; `cpu/`: CPUs |
