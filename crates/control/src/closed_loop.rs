@@ -94,7 +94,7 @@ pub struct StepRecords {
 /// If the weights are not one per agent, or they come with the term `coll`.
 pub fn trace(config: &Config, terms: bool, weights: Option<&[f64]>) -> TracedStep {
     let tracer = Tracer::new();
-    let policy = Policy::declare(&tracer, config);
+    let policy = Box::new(Policy::declare(&tracer, config));
     let (inputs, terms, records) = control_step(&tracer, config, terms, weights, Decides::Policy(policy));
     TracedStep { trace: tracer.finish(), inputs, terms, records }
 }
@@ -112,7 +112,7 @@ pub fn driven_trace(config: &Config) -> (TracedStep, Input) {
 
 /// Who decides what the agents do.
 enum Decides<'t> {
-    Policy(Policy<'t>),
+    Policy(Box<Policy<'t>>),
     /// The actions in units of their bounds.
     Caller(Var<'t>),
 }

@@ -147,8 +147,13 @@ impl<T: Real> ClosedLoop<T> {
         let StepInputs { z, target, xi, previous_v, start, importance, random } = &self.inputs;
         let mut values = Vec::new();
         let mut give = |input: Input, of_sample: &dyn Fn(usize, &Rollout) -> Vec<f64>| {
-            let samples = which.iter().enumerate();
-            values.push((input, samples.flat_map(|(i, rollout)| of_sample(i, rollout)).map(T::of).collect()));
+            let mut all: Vec<T> = Vec::new();
+            for (sample, rollout) in which.iter().enumerate() {
+                let numbers = of_sample(sample, rollout);
+                all.reserve_exact((which.len() - sample) * numbers.len());
+                all.extend(numbers.into_iter().map(T::of));
+            }
+            values.push((input, all));
         };
         give(*z, &|_, rollout| cases.z0(rollout.case).to_vec());
         give(*target, &|_, rollout| cases.zt(rollout.case).to_vec());

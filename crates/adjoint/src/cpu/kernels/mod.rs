@@ -2,11 +2,12 @@
 //! numbers in memory, the forward kernel and the reverse rule.
 //!
 //! # Safety
-//! Kernels read and write memory without checking the range of every access: debug builds check it, release
-//! builds do not. Everything here that does so is an `unsafe fn` with the contract of [`Kernel::forward`]:
-//! slices have the lengths that follow from the shapes the kernel was built for, scratch memory has the
-//! length it asked for, and the processor has the instruction set. Shapes are checked when a step is traced,
-//! and [`super::replay`] lends memory by them.
+//! Kernels read and write memory without checking the range of every access. Builds with debug assertions
+//! check it, and `scripts/test-checked` runs all tests of the engine in such a build, on every instruction
+//! set; release builds do not check. Every function here that relies on this is an `unsafe fn` with the
+//! contract of [`Kernel::forward`]: slices have the lengths that follow from the shapes the kernel was built
+//! for, scratch memory has the length it asked for, and the processor has the instruction set. Shapes are
+//! checked when a step is traced, and [`super::replay`] lends memory by them.
 // one contract for all of it, stated above: a block around every access would say the same a thousand times
 #![allow(unsafe_op_in_unsafe_fn)]
 
@@ -56,6 +57,12 @@ impl<T: Real> Adjoint<T> {
         if !self.accumulate {
             self.data.fill(T::default());
         }
+    }
+    /// Ready for a rule which only adds, if somebody wants it.
+    #[inline]
+    fn prepared(&mut self) -> Option<&mut [T]> {
+        self.prepare();
+        self.wanted().then_some(&mut *self.data)
     }
 }
 

@@ -109,10 +109,8 @@ impl<T: Real> Kernel<T> for View {
 
     unsafe fn reverse(&self, isa: Isa, seen: Seen<T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut Room<T>) {
         let (dxi, dfields) = dx.split_at_mut(1);
-        if dxi[0].wanted() {
-            dxi[0].prepare();
-        }
-        dfields.iter_mut().filter(|to| to.wanted()).for_each(Adjoint::prepare);
+        dxi[0].prepare();
+        dfields.iter_mut().for_each(Adjoint::prepare);
         match self.lattice.sampling {
             Interpolation::Cell => reverse_cell(isa, self, seen.x[0], dy, dfields),
             Interpolation::Linear => reverse_linear(isa, self, seen.x, dy, &mut dxi[0], dfields),
