@@ -26,6 +26,7 @@ use crate::program::{Gradient, Outcome};
 use crate::threads::Threads;
 use chunk::Chunks;
 use session::ChunksInProgress;
+use std::any::{Any, TypeId};
 use std::sync::Arc;
 
 /// A CPU with an instruction set.
@@ -35,8 +36,29 @@ pub(crate) struct Cpu {
 
 impl Backend for Cpu {
     fn compile<T: Real>(&self, plan: Plan) -> Arc<dyn Executable<T>> {
-        Arc::new(Chunks::new(plan, self.isa))
+        fn as_is<From: 'static, To: 'static>(executable: From) -> To {
+            let mut executable = Some(executable);
+            let same = (&mut executable as &mut dyn Any).downcast_mut::<Option<To>>();
+            same.and_then(Option::take).expect("the same type")
+        }
+        if TypeId::of::<T>() == TypeId::of::<f32>() {
+            as_is(singles(plan, self.isa))
+        } else {
+            as_is(doubles(plan, self.isa))
+        }
     }
+}
+
+// Both precisions are compiled here, and not again in every crate that has programs.
+
+#[inline(never)]
+fn singles(plan: Plan, isa: Isa) -> Arc<dyn Executable<f32>> {
+    Arc::new(Chunks::new(plan, isa))
+}
+
+#[inline(never)]
+fn doubles(plan: Plan, isa: Isa) -> Arc<dyn Executable<f64>> {
+    Arc::new(Chunks::new(plan, isa))
 }
 
 impl<T: Real> Executable<T> for Chunks<T> {

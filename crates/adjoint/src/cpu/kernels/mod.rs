@@ -29,7 +29,7 @@ use super::simd::{Isa, Real, Vector, dispatched, math, sealed, sweep};
 use crate::primitive::*;
 use crate::trace::Shape;
 use elementwise::{add_in_place, add_scaled};
-use std::any::{Any, TypeId};
+use std::any::Any;
 use std::ops::{Deref, DerefMut, Range};
 
 /// The values a reverse rule may read. Slices it did not ask for are empty.
@@ -121,32 +121,8 @@ trait Lower {
     fn lower<T: Real>(&self, io: &Io) -> Box<dyn Kernel<T>>;
 }
 
-/// The kernel of a primitive for these shapes. Both precisions are compiled here, and not in every crate that
-/// has programs.
+/// The kernel of a primitive for these shapes.
 pub(crate) fn kernel<T: Real>(primitive: &dyn Primitive, io: &Io) -> Box<dyn Kernel<T>> {
-    fn as_is<From: 'static, To: 'static>(kernel: From) -> To {
-        let mut kernel = Some(kernel);
-        let kernel = (&mut kernel as &mut dyn Any).downcast_mut::<Option<To>>().and_then(Option::take);
-        kernel.expect("the same type")
-    }
-    if TypeId::of::<T>() == TypeId::of::<f32>() {
-        as_is(kernel_f32(primitive, io))
-    } else {
-        as_is(kernel_f64(primitive, io))
-    }
-}
-
-#[inline(never)]
-fn kernel_f32(primitive: &dyn Primitive, io: &Io) -> Box<dyn Kernel<f32>> {
-    lower(primitive, io)
-}
-
-#[inline(never)]
-fn kernel_f64(primitive: &dyn Primitive, io: &Io) -> Box<dyn Kernel<f64>> {
-    lower(primitive, io)
-}
-
-fn lower<T: Real>(primitive: &dyn Primitive, io: &Io) -> Box<dyn Kernel<T>> {
     macro_rules! first_of {
         ($($kind:ident),* $(,)?) => {
             $(if let Some(primitive) = (primitive as &dyn Any).downcast_ref::<$kind>() {
