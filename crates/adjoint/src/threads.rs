@@ -1,6 +1,7 @@
 //! Threads that programs run on.
 
 use rayon::prelude::*;
+use std::sync::Mutex;
 
 /// Threads that programs run on.
 pub struct Threads {
@@ -20,22 +21,26 @@ impl Threads {
     }
 
     /// Results of `f(0) .. f(count - 1)`, in order.
-    pub fn map<R: Send>(&self, count: usize, f: impl Fn(usize) -> R + Sync + Send) -> Vec<R> {
-        match &self.pool {
-            Some(pool) if count > 1 => {
-                pool.install(|| (0..count).into_par_iter().with_max_len(1).map(f).collect())
-            }
-            _ => (0..count).map(f).collect(),
-        }
+    pub fn map<R: Send>(&self, count: usize, f: impl Fn(usize) -> R + Sync) -> Vec<R> {
+        let mut results: Vec<Option<R>> = (0..count).map(|_| None).collect();
+        self.for_each(&mut results, |i, result| *result = Some(f(i)));
+        results.into_iter().flatten().collect()
     }
 
     /// Does `f(0, first), f(1, second) ...` to all items.
-    pub fn for_each<X: Send>(&self, items: &mut [X], f: impl Fn(usize, &mut X) + Sync + Send) {
+    pub fn for_each<X: Send>(&self, items: &mut [X], f: impl Fn(usize, &mut X) + Sync) {
+        // a lock that nobody waits for lets every thread change its own items
+        let items: Vec<Mutex<&mut X>> = items.iter_mut().map(Mutex::new).collect();
+        self.each(items.len(), &|i| f(i, &mut items[i].lock().expect("an item has one visitor")));
+    }
+
+    /// Calls `f(0) .. f(count - 1)`, not in order. Not generic: what lies below is large and compiled once.
+    fn each(&self, count: usize, f: &(dyn Fn(usize) + Sync)) {
         match &self.pool {
-            Some(pool) if items.len() > 1 => {
-                pool.install(|| items.par_iter_mut().with_max_len(1).enumerate().for_each(|(i, x)| f(i, x)));
+            Some(pool) if count > 1 => {
+                pool.install(|| (0..count).into_par_iter().with_max_len(1).for_each(f));
             }
-            _ => items.iter_mut().enumerate().for_each(|(i, x)| f(i, x)),
+            _ => (0..count).for_each(f),
         }
     }
 }
