@@ -141,10 +141,18 @@ pub struct Subject {
   cinoc eval runs/fkpp1d-0 --cases paper
   cinoc eval policies/heat1d.safetensors --agents 16 --json
   cinoc eval policies/ks1d.safetensors --fail 0.25@0
-  cinoc eval policies/fkpp1d.safetensors --set grid.n=199 --set noise.sensor=0.05")]
+  cinoc eval policies/fkpp1d.safetensors --set grid.n=199 --set noise.sensor=0.05 --seed 1
+  cinoc eval policies/heat1d.safetensors --cases 10 --save rollouts.safetensors")]
 pub struct Eval {
     #[command(flatten)]
     pub subject: Subject,
+    /// Seed of noise and of which agents fail; the cases do not depend on it.
+    #[arg(long, default_value = "0")]
+    pub seed: u64,
+    /// Write what happened, with control, into a safetensors file: z, xi, u, v and error of every case and
+    /// control step.
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<PathBuf>,
     /// Print one JSON object.
     #[arg(long)]
     pub json: bool,

@@ -6,6 +6,9 @@ use std::cell::Cell;
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// Text in an ANSI style such as `1;31`, if standard error is a terminal that wants colour.
 pub fn paint(text: &str, style: &str) -> String {
@@ -16,17 +19,102 @@ pub fn paint(text: &str, style: &str) -> String {
     }
 }
 
-/// A bar on standard error with an estimate of the time left; it vanishes when done and never shows in a file or pipe.
-pub fn progress(what: &str, all: usize) -> ProgressBar {
-    let style =
-        ProgressStyle::with_template("{prefix} {bar:32.cyan/blue} {pos}/{len} {msg} {elapsed} left {eta}")
-            .expect("a valid template");
-    ProgressBar::new(all as u64).with_style(style.progress_chars("━━─")).with_prefix(what.to_string())
+/// How far some work is, on standard error: on a terminal a bar with an estimate of the time left, which vanishes
+/// when done; elsewhere a line every ten seconds.
+pub struct Progress {
+    bar: ProgressBar,
+    lines: Option<Lines>,
+}
+
+impl Progress {
+    /// Work of `all` steps.
+    pub fn new(what: &str, all: usize) -> Progress {
+        let style = ProgressStyle::with_template(
+            "{prefix} {bar:32.cyan/blue} {pos}/{len} {msg} {elapsed} left {eta}",
+        )
+        .expect("a valid template");
+        Progress::of(ProgressBar::new(all as u64).with_style(style.progress_chars("━━─")), what)
+    }
+
+    /// Work whose length is not known.
+    pub fn unknown(what: &str) -> Progress {
+        let style = ProgressStyle::with_template("{spinner} {prefix} {elapsed}").expect("a valid template");
+        Progress::of(ProgressBar::no_length().with_style(style), what)
+    }
+
+    fn of(bar: ProgressBar, what: &str) -> Progress {
+        let bar = bar.with_prefix(what.to_string());
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Progress { lines: (!std::io::stderr().is_terminal()).then(|| Lines::of(bar.clone())), bar }
+    }
+
+    /// So many steps are done.
+    pub fn set_position(&self, done: usize) {
+        self.bar.set_position(done as u64);
+    }
+
+    /// What there is to say about the last step.
+    pub fn set_message(&self, message: String) {
+        self.bar.set_message(message);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+        self.lines.take();
+    }
+}
+
+/// Writes where a bar stands every ten seconds, until dropped.
+struct Lines {
+    done: Option<Sender<()>>,
+    writer: Option<JoinHandle<()>>,
+}
+
+impl Lines {
+    fn of(bar: ProgressBar) -> Lines {
+        let (done, waits) = channel::<()>();
+        let writer = std::thread::spawn(move || {
+            while waits.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
+                eprintln!("{}", line(&bar));
+            }
+        });
+        Lines { done: Some(done), writer: Some(writer) }
+    }
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        self.done.take();
+        if let Some(writer) = self.writer.take() {
+            // it only writes lines; if it failed there is nothing to do about it
+            let _ = writer.join();
+        }
+    }
+}
+
+/// Time between two lines.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// A bar in words.
+fn line(bar: &ProgressBar) -> String {
+    let (what, message, passed) = (bar.prefix(), bar.message(), bar.elapsed().as_secs());
+    let message = if message.is_empty() { message } else { format!(", {message}") };
+    match bar.length() {
+        None => format!("{what}: {passed} s"),
+        Some(_) if bar.position() == 0 => format!("{what}: {passed} s{message}"),
+        Some(all) => {
+            let share = bar.position() as f64 / all.max(1) as f64;
+            let left = bar.eta().as_secs();
+            format!("{what}: {:.0} %{message}, {passed} s, about {left} s left", 100.0 * share)
+        }
+    }
 }
 
 /// A bar for work whose parts differ in length; Ctrl-C asks it to stop.
 pub struct Bar {
-    bar: ProgressBar,
+    progress: Progress,
     /// Work of one tick.
     unit: Cell<f64>,
     done: Cell<f64>,
@@ -40,12 +128,17 @@ impl Bar {
         )
         .expect("a valid template");
         let bar = ProgressBar::new(TICKS).with_style(style.progress_chars("━━─"));
-        Bar { bar, unit: Cell::new(1.0), done: Cell::new(0.0), stop: stop_on_interrupt() }
+        Bar {
+            progress: Progress::of(bar, ""),
+            unit: Cell::new(1.0),
+            done: Cell::new(0.0),
+            stop: stop_on_interrupt(),
+        }
     }
 
     /// Takes it off the terminal.
     pub fn clear(&self) {
-        self.bar.finish_and_clear();
+        self.progress.bar.finish_and_clear();
     }
 }
 
@@ -56,17 +149,17 @@ impl Watch for Bar {
     fn begin(&self, what: &str, work: f64) {
         self.unit.set(work.max(f64::MIN_POSITIVE) / TICKS as f64);
         self.done.set(0.0);
-        self.bar.reset();
-        self.bar.set_prefix(what.to_string());
+        self.progress.bar.reset();
+        self.progress.bar.set_prefix(what.to_string());
     }
 
     fn done(&self, work: f64) {
         self.done.set(self.done.get() + work);
-        self.bar.set_position((self.done.get() / self.unit.get()) as u64);
+        self.progress.set_position((self.done.get() / self.unit.get()) as usize);
     }
 
     fn now(&self, what: &str) {
-        self.bar.set_message(what.to_string());
+        self.progress.set_message(what.to_string());
     }
 
     fn keep_going(&self) -> bool {
@@ -87,13 +180,6 @@ pub fn stop_on_interrupt() -> Arc<AtomicBool> {
         eprintln!("{} Ctrl-C will not save a checkpoint: {error}", paint("warning:", "1;33"));
     }
     stop
-}
-
-/// A sign of life on standard error for work whose length is not known.
-pub fn spinner(what: &str) -> ProgressBar {
-    let bar = ProgressBar::new_spinner().with_message(what.to_string());
-    bar.enable_steady_tick(std::time::Duration::from_millis(200));
-    bar
 }
 
 /// Prints rows with columns aligned; the first row is the heading.

@@ -45,7 +45,10 @@ fn a_run_leaves_its_files_and_can_be_evaluated() {
     }
 
     let result = json(at, &["eval", "run", "--agents", "7", "--cases", "3", "--json"]);
-    let expected = ["agents", "cases", "controlled", "effort", "per_case", "seconds", "task", "uncontrolled"];
+    let mut expected =
+        vec!["agents", "cases", "controlled", "effort", "per_case", "seconds", "task", "uncontrolled"];
+    expected.extend(["cases_from", "measure", "relative_to_trained", "seed", "settings", "trained_agents"]);
+    expected.sort_unstable();
     assert_eq!(keys(&result), expected);
     let per_case: Vec<f64> =
         result["per_case"].as_array().unwrap().iter().map(|error| error.as_f64().unwrap()).collect();

@@ -291,9 +291,14 @@ impl<T: Real> Trajectories<T> {
         self.records.moment.map(|record| self.outcome.record(record))
     }
 
+    /// Mean of `(z - z*)^2` after every control step of all cases, `[samples][steps]`.
+    pub fn errors(&self) -> &[T] {
+        self.outcome.record(self.records.error)
+    }
+
     /// Mean of `(z - z*)^2` after every control step of a case.
     pub fn error(&self, sample: usize) -> Vec<f64> {
-        let error = self.outcome.record(self.records.error);
+        let error = self.errors();
         error[sample * self.steps..(sample + 1) * self.steps].iter().map(|value| value.f64()).collect()
     }
 

@@ -96,6 +96,11 @@ pub fn published(task: &str) -> Option<Published> {
     }
 }
 
+/// Which number of a rollout is reported of a task: the paper's, else that at the last control step.
+pub fn reported(task: &str) -> Reported {
+    published(task).map_or(Reported::Final, |paper| paper.reported)
+}
+
 /// What the paper's main table says about the other methods: PPO, TD3, MAPPO, MATD3, DPC.
 pub fn published_method(task: &str, method: &str) -> Option<&'static str> {
     let row = match task {

@@ -1,5 +1,6 @@
 //! How well a policy controls cases it has never seen, beside the same cases without control.
 
+use std::ops::Range;
 use std::time::Instant;
 
 use cinoc_adjoint::Threads;
@@ -8,6 +9,7 @@ use cinoc_control::{Cases, ClosedLoop, Config, Disturbance, Trajectories};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::memory::Needs;
 use crate::train::chunk;
 
 /// Mean and standard deviation over cases.
@@ -118,10 +120,7 @@ pub fn roll_out(
     cases: &Cases,
     threads: usize,
 ) -> Result<Rollouts, DivergedRollout> {
-    let start = Instant::now();
-    let controlled = controlled(config, params, cases, threads)?;
-    let uncontrolled = uncontrolled(config, cases, threads)?;
-    Ok(Rollouts { controlled, uncontrolled, seconds: start.elapsed().as_secs_f64() })
+    Evaluator::new(config, params, cases, 0, threads).roll_out(0..cases.count)
 }
 
 /// Runs cases with a policy. Noise and failures are the same for every policy, so that policies are compared under the same
@@ -132,7 +131,7 @@ pub fn controlled(
     cases: &Cases,
     threads: usize,
 ) -> Result<Trajectories<f32>, DivergedRollout> {
-    run(ClosedLoop::observed(config, chunk(config).min(cases.count)), params, cases, threads)
+    Evaluator::new(config, params, cases, 0, threads).controlled(0..cases.count)
 }
 
 /// Runs cases without any control.
@@ -141,107 +140,289 @@ pub fn uncontrolled(
     cases: &Cases,
     threads: usize,
 ) -> Result<Trajectories<f32>, DivergedRollout> {
-    run(ClosedLoop::uncontrolled(config, chunk(config).min(cases.count)), &[], cases, threads)
-}
-
-fn run(
-    closed_loop: ClosedLoop<f32>,
-    params: &[f32],
-    cases: &Cases,
-    threads: usize,
-) -> Result<Trajectories<f32>, DivergedRollout> {
-    let all: Vec<usize> = (0..cases.count).collect();
-    let batch = closed_loop.batch(cases, &all, Disturbance::evaluation(0, 0));
-    let trajectories = closed_loop.forward(params, &batch, &Threads::new(threads));
-    match trajectories.blow_up() {
-        Some(blow_up) => {
-            Err(DivergedRollout { task: closed_loop.config().task.to_string(), blow_up: blow_up.to_string() })
-        }
-        None => Ok(trajectories),
-    }
+    Evaluator::new(config, &[], cases, 0, threads).uncontrolled(0..cases.count)
 }
 
 /// Summary of rollouts.
 pub fn evaluate(config: &Config, cases: &Cases, rollouts: &Rollouts) -> Evaluation {
-    Evaluation {
-        task: config.task.to_string(),
-        agents: config.agents,
-        cases: rollouts.controlled.samples,
-        controlled: Metric::of(config, cases, &rollouts.controlled),
-        uncontrolled: Metric::of(config, cases, &rollouts.uncontrolled),
-        per_case: (0..rollouts.controlled.samples)
-            .map(|case| *rollouts.controlled.error(case).last().expect("rollouts have steps"))
-            .collect(),
-        effort: Effort::of(config, &rollouts.controlled),
-        violations: Discs::of(config)
-            .zip(rollouts.controlled.xi())
-            .map(|(discs, xi)| violations(&discs, config.agents, xi)),
-        seconds: rollouts.seconds,
+    let mut tally = Tally::new(config, cases);
+    tally.add(rollouts);
+    tally.evaluation()
+}
+
+/// Runs any part of some cases, so that the trajectories of all need not fit into memory.
+pub struct Evaluator<'a> {
+    config: &'a Config,
+    params: &'a [f32],
+    cases: &'a Cases,
+    seed: u64,
+    threads: Threads,
+}
+
+impl<'a> Evaluator<'a> {
+    /// Of a policy's parameters under these circumstances; `seed` decides on noise and failures.
+    pub fn new(
+        config: &'a Config,
+        params: &'a [f32],
+        cases: &'a Cases,
+        seed: u64,
+        threads: usize,
+    ) -> Evaluator<'a> {
+        Evaluator { config, params, cases, seed, threads: Threads::new(threads) }
+    }
+
+    /// Cut into parts whose trajectories need at most so many bytes each, but for single cases that need more.
+    pub fn parts(&self, bytes: f64) -> Vec<Range<usize>> {
+        let of_one = Needs::trajectories(self.config);
+        let at_once = ((bytes / of_one) as usize).max(1);
+        // whole chunks are worked on together
+        let chunk = chunk(self.config);
+        let at_once = if at_once > chunk { at_once - at_once % chunk } else { at_once };
+        let count = self.cases.count;
+        (0..count).step_by(at_once).map(|first| first..(first + at_once).min(count)).collect()
+    }
+
+    /// Some of the cases with and without control.
+    pub fn roll_out(&self, which: Range<usize>) -> Result<Rollouts, DivergedRollout> {
+        let start = Instant::now();
+        let controlled = self.controlled(which.clone())?;
+        let uncontrolled = self.uncontrolled(which)?;
+        Ok(Rollouts { controlled, uncontrolled, seconds: start.elapsed().as_secs_f64() })
+    }
+
+    /// Some of the cases with control.
+    pub fn controlled(&self, which: Range<usize>) -> Result<Trajectories<f32>, DivergedRollout> {
+        let chunk = chunk(self.config).min(which.len());
+        self.run(&ClosedLoop::observed(self.config, chunk), self.params, which)
+    }
+
+    /// Some of the cases without.
+    pub fn uncontrolled(&self, which: Range<usize>) -> Result<Trajectories<f32>, DivergedRollout> {
+        let chunk = chunk(self.config).min(which.len());
+        self.run(&ClosedLoop::uncontrolled(self.config, chunk), &[], which)
+    }
+
+    fn run(
+        &self,
+        closed_loop: &ClosedLoop<f32>,
+        params: &[f32],
+        which: Range<usize>,
+    ) -> Result<Trajectories<f32>, DivergedRollout> {
+        let disturbance = Disturbance::evaluation(self.seed, which.start);
+        let first = which.start;
+        let batch = closed_loop.batch(self.cases, &which.collect::<Vec<_>>(), disturbance);
+        let trajectories = closed_loop.forward(params, &batch, &self.threads);
+        match trajectories.blow_up() {
+            Some(mut blow_up) => {
+                blow_up.case += first;
+                Err(DivergedRollout { task: self.config.task.to_string(), blow_up: blow_up.to_string() })
+            }
+            None => Ok(trajectories),
+        }
+    }
+}
+
+/// The summary of rollouts that come part by part, in the order of the cases.
+pub struct Tally<'a> {
+    config: &'a Config,
+    cases: &'a Cases,
+    discs: Option<Discs>,
+    controlled: Numbers,
+    uncontrolled: Numbers,
+    u2: SquareSum,
+    v2: SquareSum,
+    violations: Count,
+    seconds: f64,
+}
+
+impl<'a> Tally<'a> {
+    /// Nothing yet.
+    pub fn new(config: &'a Config, cases: &'a Cases) -> Tally<'a> {
+        Tally {
+            config,
+            cases,
+            discs: Discs::of(config),
+            controlled: Numbers::default(),
+            uncontrolled: Numbers::default(),
+            u2: SquareSum::default(),
+            v2: SquareSum::default(),
+            violations: Count::default(),
+            seconds: 0.0,
+        }
+    }
+
+    /// Adds the cases that come next.
+    pub fn add(&mut self, rollouts: &Rollouts) {
+        let controlled = &rollouts.controlled;
+        self.controlled.add(self.cases, controlled);
+        self.uncontrolled.add(self.cases, &rollouts.uncontrolled);
+        self.u2.add(controlled.u());
+        self.v2.add(controlled.v());
+        if let (Some(discs), Some(xi)) = (&self.discs, controlled.xi()) {
+            self.violations.add(discs, self.config.agents, xi);
+        }
+        self.seconds += rollouts.seconds;
+    }
+
+    /// Of all that was added.
+    pub fn evaluation(&self) -> Evaluation {
+        Evaluation {
+            task: self.config.task.to_string(),
+            agents: self.config.agents,
+            cases: self.controlled.last.len(),
+            controlled: self.controlled.metric(self.config),
+            uncontrolled: self.uncontrolled.metric(self.config),
+            per_case: self.controlled.last.clone(),
+            effort: Effort::from_squares(self.config, &self.u2, &self.v2),
+            violations: self.discs.as_ref().map(|_| self.violations.shares()),
+            seconds: self.seconds,
+        }
+    }
+}
+
+/// What is measured of every case.
+#[derive(Default)]
+struct Numbers {
+    last: Vec<f64>,
+    half: Vec<f64>,
+    time_mean: Vec<f64>,
+    moment: Vec<f64>,
+    mass_change: Vec<f64>,
+}
+
+impl Numbers {
+    fn add(&mut self, cases: &Cases, trajectories: &Trajectories<f32>) {
+        let (first, steps) = (self.last.len(), trajectories.steps);
+        for case in 0..trajectories.samples {
+            let error = trajectories.error(case);
+            self.last.push(error[steps - 1]);
+            self.half.push(error[(steps / 2).max(1) - 1]);
+            self.time_mean.push(error.iter().sum::<f64>() / steps as f64);
+        }
+        let Some(moments) = trajectories.moment() else { return };
+        let z = trajectories.z();
+        for (case, moments) in moments.chunks_exact(steps).enumerate() {
+            self.moment.push(f64::from(moments[steps - 1]));
+            let (before, end) = (cases.z0(first + case).iter().sum::<f64>(), (case + 1) * steps * cases.n);
+            let after = z[end - cases.n..end].iter().map(|&z| f64::from(z)).sum::<f64>();
+            self.mass_change.push(after / before - 1.0);
+        }
+    }
+
+    fn metric(&self, config: &Config) -> Metric {
+        let densities = !self.moment.is_empty();
+        Metric {
+            last: Spread::of(&self.last),
+            half: (config.task.dims == 2).then(|| Spread::of(&self.half)),
+            time_mean: Spread::of(&self.time_mean),
+            moment: densities.then(|| Spread::of(&self.moment)),
+            mass_change: densities.then(|| Spread::of(&self.mass_change)),
+        }
+    }
+}
+
+/// Sum of squares of numbers that come part by part.
+#[derive(Default)]
+struct SquareSum {
+    sum: f64,
+    count: usize,
+}
+
+impl SquareSum {
+    fn add(&mut self, values: Option<&[f32]>) {
+        for &value in values.unwrap_or_default() {
+            self.sum += f64::from(value).powi(2);
+            self.count += 1;
+        }
+    }
+
+    fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / self.count as f64)
     }
 }
 
 impl Metric {
     /// Of the rollouts of some cases.
     pub fn of(config: &Config, cases: &Cases, trajectories: &Trajectories<f32>) -> Metric {
-        let plane = config.task.dims == 2;
-        let errors: Vec<Vec<f64>> = (0..trajectories.samples).map(|case| trajectories.error(case)).collect();
-        let spread =
-            |of: &dyn Fn(&[f64]) -> f64| Spread::of(&errors.iter().map(|e| of(e)).collect::<Vec<_>>());
-        let moments = trajectories.moment();
-        let last_moments = |all: &[f32]| {
-            let last = all.chunks_exact(trajectories.steps).map(|moments| moments[trajectories.steps - 1]);
-            Spread::of(&last.map(f64::from).collect::<Vec<_>>())
-        };
-        Metric {
-            last: spread(&|e| e[e.len() - 1]),
-            half: plane.then(|| spread(&|e| e[(e.len() / 2).max(1) - 1])),
-            time_mean: spread(&|e| e.iter().sum::<f64>() / e.len() as f64),
-            moment: moments.map(last_moments),
-            mass_change: moments.map(|_| mass_change(cases, trajectories)),
-        }
+        let mut numbers = Numbers::default();
+        numbers.add(cases, trajectories);
+        numbers.metric(config)
     }
 }
 
 impl Effort {
     /// Of the agents in some rollouts.
     pub fn of(config: &Config, trajectories: &Trajectories<f32>) -> Effort {
-        let mean_square =
-            |values: &[f32]| values.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>() / values.len() as f64;
-        let mean_u2 = trajectories.u().map_or(0.0, mean_square);
+        let [mut u2, mut v2] = [SquareSum::default(), SquareSum::default()];
+        u2.add(trajectories.u());
+        v2.add(trajectories.v());
+        Effort::from_squares(config, &u2, &v2)
+    }
+
+    fn from_squares(config: &Config, u2: &SquareSum, v2: &SquareSum) -> Effort {
+        let mean_u2 = u2.mean().unwrap_or(0.0);
         let plane = config.task.dims == 2;
         Effort {
             mean_u2,
             sum_u2: mean_u2 * config.agents as f64,
-            mean_v2: trajectories.v().filter(|_| plane).map(|v| 2.0 * mean_square(v)),
+            mean_v2: v2.mean().filter(|_| plane).map(|mean| 2.0 * mean),
         }
     }
 }
 
-fn mass_change(cases: &Cases, trajectories: &Trajectories<f32>) -> Spread {
-    let z = trajectories.z();
-    let change = |case: usize| {
-        let (first, end) = (cases.z0(case).iter().sum::<f64>(), (case + 1) * trajectories.steps * cases.n);
-        z[end - cases.n..end].iter().map(|&z| f64::from(z)).sum::<f64>() / first - 1.0
-    };
-    Spread::of(&(0..trajectories.samples).map(change).collect::<Vec<_>>())
+/// Agents and steps, and how many of them were where they must not be.
+#[derive(Default)]
+struct Count {
+    disc: usize,
+    margin: usize,
+    all: usize,
 }
 
-/// Of agents at `xi`, `[samples and steps][2][agents]`.
-fn violations(discs: &Discs, agents: usize, xi: &[f32]) -> Violations {
-    let (mut disc, mut margin, all) = (0, 0, xi.len() / 2);
-    for step in xi.chunks_exact(2 * agents) {
-        for agent in 0..agents {
-            let inside = discs.inside([f64::from(step[agent]), f64::from(step[agents + agent])]);
-            disc += usize::from(inside.0);
-            margin += usize::from(inside.1);
+impl Count {
+    /// Adds agents at `xi`, `[samples and steps][2][agents]`.
+    fn add(&mut self, discs: &Discs, agents: usize, xi: &[f32]) {
+        for step in xi.chunks_exact(2 * agents) {
+            for agent in 0..agents {
+                let inside = discs.inside([f64::from(step[agent]), f64::from(step[agents + agent])]);
+                self.disc += usize::from(inside.0);
+                self.margin += usize::from(inside.1);
+            }
         }
+        self.all += xi.len() / 2;
     }
-    Violations { disc: disc as f64 / all as f64, margin: margin as f64 / all as f64 }
+
+    fn shares(&self) -> Violations {
+        let share = |count: usize| count as f64 / self.all as f64;
+        Violations { disc: share(self.disc), margin: share(self.margin) }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cinoc_control::Pool;
+    use cinoc_control::policy::param_count;
+
+    #[test]
+    fn parts_give_what_all_cases_at_once_give() {
+        let sets = ["time.steps=4", "noise.sensor=0.1", "failure.share=0.3", "failure.step=1"];
+        for task in ["heat1d", "density2d", "heat2d-obstacles"] {
+            let config = Config::preset(task).unwrap().with_sets(&sets.map(String::from)).unwrap();
+            let cases = Cases::draw(&config, 0, Pool::Validation, 5, &Threads::new(1), &|_, _| {});
+            let params = vec![0.01; param_count(&config)];
+            let evaluator = Evaluator::new(&config, &params, &cases, 3, 1);
+            let evaluation = |parts: Vec<Range<usize>>| {
+                let mut tally = Tally::new(&config, &cases);
+                parts.into_iter().for_each(|part| tally.add(&evaluator.roll_out(part).unwrap()));
+                Evaluation { seconds: 0.0, ..tally.evaluation() }
+            };
+            let parts = evaluator.parts(2.5 * Needs::trajectories(&config));
+            assert_eq!(parts.len(), 3, "{parts:?}");
+            assert_eq!(evaluation(parts), evaluation(vec![0..5]), "{task}");
+            let other = Evaluator::new(&config, &params, &cases, 4, 1).controlled(0..5).unwrap();
+            assert_ne!(other.error(0), evaluator.controlled(0..5).unwrap().error(0), "another seed");
+        }
+    }
 
     #[test]
     fn spread_is_the_population_standard_deviation() {

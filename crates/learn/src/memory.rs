@@ -77,20 +77,24 @@ impl Needs {
         Needs { parts }
     }
 
-    /// Of rolling out so many cases, with and without control.
-    pub fn evaluation(config: &Config, cases: usize, threads: usize) -> Needs {
-        let (count, steps) = (cases as f64, config.time.steps as f64);
+    /// Of rolling out so many cases with and without control, at most `at_once` of them at a time.
+    pub fn evaluation(config: &Config, cases: usize, at_once: usize, threads: usize) -> Needs {
         let sizes = Sizes::of(config);
-        let recorded = 2.0 * sizes.state + 3.0 * sizes.agents + 4.0;
         Needs {
             parts: vec![
-                ("cases", 4.0 * DOUBLE * count * sizes.state),
-                ("trajectories", 2.0 * SINGLE * count * steps * recorded),
-                ("noise and failures", 3.0 * SINGLE * count * steps * sizes.inputs),
+                ("cases", 4.0 * DOUBLE * cases as f64 * sizes.state),
+                ("trajectories", at_once.min(cases) as f64 * Needs::trajectories(config)),
                 ("one step", 4.0 * SINGLE * threads as f64 * sizes.chunk * sizes.values),
                 ("parameters", 8.0 * SINGLE * sizes.params),
             ],
         }
+    }
+
+    /// Of what is recorded of one case with and without control, and of what disturbs it.
+    pub fn trajectories(config: &Config) -> f64 {
+        let (sizes, steps) = (Sizes::of(config), config.time.steps as f64);
+        let recorded = 2.0 * sizes.state + 3.0 * sizes.agents + 4.0;
+        SINGLE * steps * (2.0 * recorded + 3.0 * sizes.inputs)
     }
 
     /// All of it, in bytes.
@@ -112,7 +116,7 @@ impl Needs {
         let remedy = match parts[0].0 {
             "cases" => "data.pool, --cases or grid.n",
             "batch" | "history" => "train.batch or time.steps",
-            "trajectories" | "noise and failures" => "--cases, time.steps or grid.n",
+            "trajectories" => "--cases, time.steps or grid.n",
             "pairs of agents" => "agents, or set loss.coll=0",
             "stored values" => "train.memory_mb",
             "replay buffer" => "method.off_policy.buffer",
@@ -237,7 +241,9 @@ mod tests {
         assert!(refusal(&["agents=1000000"]).ends_with("lower agents, or set loss.coll=0"));
         assert!(refusal(&["data.pool=99999999"]).ends_with("lower data.pool, --cases or grid.n"));
         assert!(refusal(&["train.memory_mb=90000"]).ends_with("lower train.memory_mb"));
-        let many = Needs::evaluation(&config("heat1d", &[]), 10_000_000, 2).check_against(8e9).unwrap_err();
+        let many = Needs::evaluation(&config("heat1d", &[]), 10_000_000, 10_000_000, 2)
+            .check_against(8e9)
+            .unwrap_err();
         assert!(many.to_string().contains("lower --cases"), "{many}");
     }
 }

@@ -66,8 +66,8 @@ pub struct Update {
 /// Training left the finite numbers.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error(
-    "{task} diverged in update {update}: {what}; the parameters before it are kept; try a lower train.lr or \
-     train.clip"
+    "{task} diverged in update {update}: {what}; the parameters before it are kept; try train.step_clip=1, or a \
+     lower train.lr or train.clip"
 )]
 pub struct Diverged {
     /// The task.

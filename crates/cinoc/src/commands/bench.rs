@@ -2,7 +2,7 @@
 
 use crate::arguments::{Bench, Precision};
 use crate::failure::Failure;
-use crate::terminal::{spinner, table};
+use crate::terminal::{Progress, table};
 use cinoc_control::Tasks;
 use cinoc_learn::bench::bench;
 use cinoc_learn::memory::Needs;
@@ -14,12 +14,12 @@ pub fn run(request: &Bench, tasks: &Tasks) -> Result<(), Failure> {
     let config = tasks.find(&request.task)?.resolve(request.preset.into(), "cinoc", None, &sets)?;
     let threads = super::threads(request.threads);
     Needs::training(&config, threads).check()?;
-    let sign = spinner(&format!("timing {}", config.task));
+    let progress = Progress::unknown(&format!("timing {}", config.task));
     let times = match request.dtype {
         Precision::F32 => bench::<f32>(&config, threads, request.repeat),
         Precision::F64 => bench::<f64>(&config, threads, request.repeat),
     };
-    sign.finish_and_clear();
+    drop(progress);
     if request.json {
         return super::print_json(&times);
     }

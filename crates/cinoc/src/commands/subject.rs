@@ -2,7 +2,7 @@
 
 use crate::arguments::Subject;
 use crate::failure::Failure;
-use crate::terminal::progress;
+use crate::terminal::Progress;
 use cinoc_adjoint::Threads;
 use cinoc_control::config::Around;
 use cinoc_control::{Cases, Config, Pool, Tasks};
@@ -12,6 +12,14 @@ use cinoc_learn::policy_file::PolicyFile;
 use cinoc_learn::pool::{cache_folder, cached};
 use cinoc_learn::run::POLICY;
 use std::path::{Path, PathBuf};
+
+/// Memory for the trajectories of cases that are evaluated together, in bytes.
+pub const TRAJECTORIES: f64 = 100e6;
+
+/// Cases that are evaluated together.
+fn at_once(config: &Config) -> usize {
+    (TRAJECTORIES / Needs::trajectories(config)).ceil() as usize
+}
 
 /// Seed of validation and test cases: the same for every policy, so that policies are compared on the same
 /// cases.
@@ -36,7 +44,7 @@ pub fn resolve(subject: &Subject, tasks: &Tasks) -> Result<Resolved, Failure> {
     let policy = PolicyFile::read(&path, tasks)?;
     let config = circumstances(subject, &policy.config)?;
     let threads = super::threads(subject.threads);
-    let (cases, cases_label) = load_cases(&subject.cases, &config, threads)?;
+    let (cases, cases_label) = load_cases(&subject.cases, &policy.config, &config, threads)?;
     Ok(Resolved { path, policy, config, cases, cases_label, threads })
 }
 
@@ -66,6 +74,12 @@ fn circumstances(subject: &Subject, trained: &Config) -> Result<Config, Failure>
         let (share, step): (f64, usize) =
             (share.parse().map_err(|_| bad())?, step.parse().map_err(|_| bad())?);
         sets.extend([format!("failure.share={share:?}"), format!("failure.step={step}")]);
+    }
+    if let Some(idle) = sets.iter().find(|set| only_training(set)) {
+        let key = idle.split('=').next().unwrap_or(idle).trim();
+        return Err(Failure::Request(format!(
+            "--set {idle}: {key} matters in training only; leave it out, or train another policy with it"
+        )));
     }
     let config = trained.with_sets(&sets)?;
     let network = |config: &Config| {
@@ -98,10 +112,32 @@ fn circumstances(subject: &Subject, trained: &Config) -> Result<Config, Failure>
     Ok(config)
 }
 
+/// Whether a setting says nothing about the use of a trained policy.
+fn only_training(set: &str) -> bool {
+    let key = set.split('=').next().unwrap_or(set).trim();
+    key == "data.pool" || ["train.", "loss.", "method."].iter().any(|section| key.starts_with(section))
+}
+
+/// The config whose cases are drawn: that of the training on the same domain, so that policies are compared on the
+/// same cases whatever the grid and the coefficients are; but with the data that are asked for.
+fn source_of_cases(trained: &Config, config: &Config) -> Config {
+    let same_domain = trained.axes().iter().zip(config.axes()).all(|(a, b)| a.length == b.length);
+    if !same_domain {
+        return config.clone();
+    }
+    Config { data: config.data.clone(), agents: config.agents, ..trained.clone() }
+}
+
 /// Cases by number (of the validation pool, or of the test pool), by file, or the published ones.
-pub fn load_cases(what: &str, config: &Config, threads: usize) -> Result<(Cases, String), Failure> {
+pub fn load_cases(
+    what: &str,
+    trained: &Config,
+    config: &Config,
+    threads: usize,
+) -> Result<(Cases, String), Failure> {
+    let source = source_of_cases(trained, config);
     if what == "paper" {
-        let cases = Cases::paper(config)?;
+        let cases = Cases::paper(&source)?.refined(&source, config);
         let label = format!("the paper's {} cases", cases.count);
         return Ok((cases, label));
     }
@@ -115,12 +151,12 @@ pub fn load_cases(what: &str, config: &Config, threads: usize) -> Result<(Cases,
             Err(Failure::Request(format!("--cases {what}: must be test:N, such as test:200")))
         }
         Ok(count) => {
-            Needs::evaluation(config, count, threads).check()?;
-            let bar = progress("drawing cases", count);
-            let told = |done: usize, _: usize| bar.set_position(done as u64);
+            Needs::evaluation(config, count, at_once(config), threads).check()?;
+            let progress = Progress::new("drawing cases", count);
+            let told = |done: usize, _: usize| progress.set_position(done);
             let (threads, folder) = (Threads::new(threads), cache_folder());
-            let cases = cached(config, CASES_SEED, pool, count, &threads, folder.as_deref(), &told);
-            bar.finish_and_clear();
+            let cases = cached(&source, CASES_SEED, pool, count, &threads, folder.as_deref(), &told)
+                .refined(&source, config);
             let name = if pool == Pool::Test { "test" } else { "validation" };
             Ok((cases, format!("{count} {name} cases")))
         }

@@ -4,7 +4,7 @@ use super::eval::show;
 use super::subject::load_cases;
 use crate::arguments::Train;
 use crate::failure::Failure;
-use crate::terminal::{number, progress, stop_on_interrupt};
+use crate::terminal::{Progress, number, stop_on_interrupt};
 use cinoc_adjoint::Threads;
 use cinoc_control::{Cases, Config, Pool, Tasks};
 use cinoc_lab::report::write_report;
@@ -64,32 +64,29 @@ fn open(folder: &Path, config: &Config, resume: bool) -> Result<Run, Failure> {
 }
 
 fn draw_pool(config: &Config, threads: usize) -> Cases {
-    let bar = progress("drawing cases", config.data.pool);
-    let told = |done: usize, _: usize| bar.set_position(done as u64);
+    let progress = Progress::new("drawing cases", config.data.pool);
+    let told = |done: usize, _: usize| progress.set_position(done);
     let (pool, folder) = (Threads::new(threads), cache_folder());
     let (seed, count) = (config.train.seed, config.data.pool);
-    let cases = cached(config, seed, Pool::Training, count, &pool, folder.as_deref(), &told);
-    bar.finish_and_clear();
-    cases
+    cached(config, seed, Pool::Training, count, &pool, folder.as_deref(), &told)
 }
 
 fn train(run: Run, config: &Config, threads: usize) -> Result<Ended, Failure> {
     let pool = draw_pool(config, threads);
     let stop = stop_on_interrupt();
-    let bar = progress(&format!("training {} ({})", config.task, config.method_name()), config.train.updates);
+    let what = format!("training {} ({})", config.task, config.method_name());
+    let progress = Progress::new(&what, config.train.updates);
     let watch = |update: &cinoc_learn::train::Update| {
-        bar.set_position(update.update as u64);
-        bar.set_message(format!("loss {}", number(update.loss)));
+        progress.set_position(update.update);
+        progress.set_message(format!("loss {}", number(update.loss)));
     };
-    let ended = run.train(pool, threads, watch, || !stop.load(Ordering::SeqCst));
-    bar.finish_and_clear();
-    Ok(ended?)
+    Ok(run.train(pool, threads, watch, || !stop.load(Ordering::SeqCst))?)
 }
 
 fn report(path: &Path, tasks: &Tasks, folder: &Path, threads: usize, json: bool) -> Result<(), Failure> {
     let policy = PolicyFile::read(path, tasks)?;
     // settings are chosen by looking at reports: never on test cases
-    let (cases, label) = load_cases("100", &policy.config, threads)?;
+    let (cases, label) = load_cases("100", &policy.config, &policy.config, threads)?;
     let rollouts = roll_out(&policy.config, &policy.params, &cases, threads)?;
     let evaluation = evaluate(&policy.config, &cases, &rollouts);
     let metrics = folder.join(METRICS);

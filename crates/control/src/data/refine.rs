@@ -1,7 +1,7 @@
-//! Cases on a finer grid: the same fields, between their grid points continued by the series that suits the boundary.
+//! Cases on another grid: the same fields, between their grid points continued by the series that suits the boundary.
 //!
-//! Fourier series on a periodic axis, sines where the field is zero at both ends, cosines where nothing flows through them. The finer
-//! grid contains the points of the coarser one, and there the values stay what they were.
+//! Fourier series on a periodic axis, sines where the field is zero at both ends, cosines where nothing flows through them. Where
+//! a point of the new grid is one of the old, the value stays what it was.
 
 use std::f64::consts::PI;
 
@@ -10,10 +10,7 @@ use crate::config::{Config, ReferenceAxis};
 use cinoc_pde::Boundary;
 
 impl Cases {
-    /// Cases of one config's grid on that of another, whose axes are refined by whole factors.
-    ///
-    /// # Panics
-    /// If an axis of `to` does not refine that of `from`.
+    /// Cases of one config's grid on that of another, finer or coarser, of the same lengths.
     pub fn refined(self, from: &Config, to: &Config) -> Cases {
         if from.shape() == to.shape() {
             return self;
@@ -47,13 +44,12 @@ fn z_times(matrix: &[Vec<f64>], values: &[f64], cols: usize) -> Vec<f64> {
     out
 }
 
-/// Values on the finer axis from those on the coarser one, `[to][from]`.
+/// Values on one axis from those on another, `[to][from]`.
 fn interpolation(boundary: Boundary, from: &ReferenceAxis, to: &ReferenceAxis) -> Vec<Vec<f64>> {
     let ends = usize::from(!from.periodic());
-    let (cells, fine) = (from.n - ends, to.n - ends);
-    assert!(fine.is_multiple_of(cells), "{} points refine {}", to.n, from.n);
-    let factor = fine / cells;
-    let row = |j: usize| (0..from.n).map(|k| weight(boundary, cells, j as f64 / factor as f64, k)).collect();
+    let (cells, others) = (from.n - ends, to.n - ends);
+    let at = |j: usize| (j * cells) as f64 / others as f64;
+    let row = |j: usize| (0..from.n).map(|k| weight(boundary, cells, at(j), k)).collect();
     (0..to.n).map(row).collect()
 }
 
@@ -117,6 +113,7 @@ mod tests {
         assert!(refined("heat2d", &["grid.n=94"], sines) < 1e-12);
         let line = |x: f64, _: f64| (3.0 * PI * x).sin();
         assert!(refined("fkpp1d", &["grid.n=199"], line) < 1e-12);
+        assert!(refined("fkpp1d", &["grid.n=73"], line) < 1e-12, "a coarser grid");
         let fourier = |x: f64, y: f64| (2.0 * PI * (3.0 * x + y)).cos() + 0.5;
         assert!(refined("ks2d", &["grid.n=128"], fourier) < 1e-12);
         let cosines = |x: f64, y: f64| 1.0 + (3.0 * PI * x).cos() * (2.0 * PI * y).cos();

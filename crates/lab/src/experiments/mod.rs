@@ -24,7 +24,7 @@ use cinoc_control::Config;
 use cinoc_control::config::Preset;
 use cinoc_learn::evaluate::{Metric, Spread};
 
-use crate::published::{Reported, published};
+use crate::published::{Reported, reported};
 use crate::results::{Chart, Cost, Results, Table};
 use crate::workshop::{LabError, Measured, PerCase, Size, Workshop};
 
@@ -168,11 +168,6 @@ impl Workshop<'_> {
         }
         Ok(config.with_sets(&quick.into_iter().map(String::from).collect::<Vec<_>>())?)
     }
-}
-
-/// The time at which the paper measures a task.
-fn reported(task: &str) -> Reported {
-    published(task).map_or(Reported::Final, |paper| paper.reported)
 }
 
 /// The metric of a task in the paper's table.

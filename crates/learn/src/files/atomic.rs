@@ -1,11 +1,10 @@
 //! Replacing a file in one step, so that a crash leaves the old one or the new one, never a piece.
 
-use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicU64, Ordering};
+
+use tempfile::NamedTempFile;
 
 use super::error::FileError;
 
@@ -16,45 +15,58 @@ pub fn write_atomically(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), FileError> {
-    replace(path, write).map_err(|error| FileError::io("write", path, error))
+    let replacement = Replacement::begin(path)?;
+    let mut writer = BufWriter::new(replacement.file());
+    let written = write(&mut writer).and_then(|()| writer.flush());
+    drop(writer);
+    written.map_err(|error| FileError::io("write", path, error))?;
+    replacement.finish()
 }
 
-fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let temporary = Temporary::beside(path)?;
-    let mut writer = BufWriter::new(File::create(&temporary.0)?);
-    write(&mut writer)?;
-    writer.into_inner()?.sync_all()?;
-    fs::rename(&temporary.0, path)?;
-    sync_directory(path)
+/// A file that takes the place of another when it is complete. Dropped before, it leaves nothing behind.
+pub struct Replacement {
+    file: NamedTempFile,
+    path: PathBuf,
 }
 
-/// A name that is removed when dropped, unless it has been renamed away.
-struct Temporary(PathBuf);
+impl Replacement {
+    /// An empty file in the directory of `path`, because renaming is one step only within a file system.
+    pub fn begin(path: &Path) -> Result<Replacement, FileError> {
+        let failed = |error| FileError::io("write", path, error);
+        if path.file_name().is_none() {
+            return Err(failed(io::Error::other("the path names no file")));
+        }
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".cinoc-").suffix(".tmp");
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // less the user's mask
+        // the error of the crate carries the temporary path; the kind is what the message is made of
+        let file = builder.tempfile_in(directory(path)).map_err(|error| failed(error.kind().into()))?;
+        Ok(Replacement { file, path: path.to_path_buf() })
+    }
 
-impl Temporary {
-    /// In the same directory, because renaming is one step only within a file system.
-    fn beside(path: &Path) -> io::Result<Temporary> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let name = path.file_name().ok_or_else(|| io::Error::other("the path names no file"))?;
-        let mut temporary = OsString::from(".");
-        temporary.push(name);
-        temporary.push(format!(".{}-{}.tmp", process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
-        Ok(Temporary(path.with_file_name(temporary)))
+    /// The file to write to.
+    pub fn file(&self) -> &File {
+        self.file.as_file()
+    }
+
+    /// Brings it to the disk under its own name.
+    pub fn finish(self) -> Result<(), FileError> {
+        let failed = |error| FileError::io("write", &self.path, error);
+        self.file.as_file().sync_all().map_err(failed)?;
+        self.file.persist(&self.path).map_err(|error| failed(error.error))?;
+        sync_directory(&self.path).map_err(failed)
     }
 }
 
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // Gone already after the rename; and after a failure that failure is the one to report.
-        let _ = fs::remove_file(&self.0);
-    }
+fn directory(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Brings the rename itself to the disk.
 #[cfg(unix)]
 fn sync_directory(path: &Path) -> io::Result<()> {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    File::open(directory)?.sync_all()
+    File::open(directory(path))?.sync_all()
 }
 
 /// Other systems cannot open a directory.
@@ -66,6 +78,7 @@ fn sync_directory(_path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn names(directory: &Path) -> Vec<String> {
         let mut names: Vec<_> = fs::read_dir(directory)

@@ -49,11 +49,29 @@ pub(super) fn encode(contents: &Tensors) -> Vec<u8> {
         header.insert(name, Entry::Tensor { dtype: data.dtype(), shape, data_offsets: [begin, body.len()] });
     }
 
-    let mut header = serde_json::to_vec(&header).expect("text and integers are always JSON");
+    let mut file = head(&header);
+    file.extend(body);
+    file
+}
+
+/// What stands before the numbers of arrays in single precision, which follow one another in the order given.
+pub(super) fn header_of_singles(shapes: &[(&str, Vec<usize>)], metadata: &[(&str, &str)]) -> Vec<u8> {
+    let mut header = BTreeMap::from([(METADATA, Entry::Metadata(metadata.iter().copied().collect()))]);
+    let mut begin = 0;
+    for (name, shape) in shapes {
+        let end = begin + 4 * shape.iter().product::<usize>();
+        header.insert(name, Entry::Tensor { dtype: "F32", shape, data_offsets: [begin, end] });
+        begin = end;
+    }
+    head(&header)
+}
+
+/// Length of the header, and the header.
+fn head(header: &BTreeMap<&str, Entry<'_>>) -> Vec<u8> {
+    let mut header = serde_json::to_vec(header).expect("text and integers are always JSON");
     header.resize(header.len().next_multiple_of(8), b' ');
     let mut file = (header.len() as u64).to_le_bytes().to_vec();
     file.extend(header);
-    file.extend(body);
     file
 }
 

@@ -3,6 +3,7 @@
 mod atomic;
 mod bytes;
 mod error;
+mod growing;
 mod tensors;
 
 #[cfg(test)]
@@ -11,4 +12,5 @@ mod damage_tests;
 pub use atomic::write_atomically;
 pub use bytes::fnv1a;
 pub use error::{FileError, TensorError};
+pub use growing::GrowingTensors;
 pub use tensors::{Data, Element, Tensor, Tensors};
