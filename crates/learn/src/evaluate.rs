@@ -192,14 +192,17 @@ impl<'a> Evaluator<'a> {
 
     /// Some of the cases with control.
     pub fn controlled(&self, which: Range<usize>) -> Result<Trajectories<f32>, DivergedRollout> {
-        let chunk = chunk(self.config).min(which.len());
-        self.run(&ClosedLoop::observed(self.config, chunk), self.params, which)
+        self.run(&ClosedLoop::observed(self.config, self.chunk()), self.params, which)
     }
 
     /// Some of the cases without.
     pub fn uncontrolled(&self, which: Range<usize>) -> Result<Trajectories<f32>, DivergedRollout> {
-        let chunk = chunk(self.config).min(which.len());
-        self.run(&ClosedLoop::uncontrolled(self.config, chunk), &[], which)
+        self.run(&ClosedLoop::uncontrolled(self.config, self.chunk()), &[], which)
+    }
+
+    /// The same for every part: roundings depend on how many samples are worked on together.
+    fn chunk(&self) -> usize {
+        chunk(self.config).min(self.cases.count)
     }
 
     fn run(
@@ -420,7 +423,7 @@ mod tests {
             };
             let parts = evaluator.parts(2.5 * Needs::trajectories(&config));
             assert_eq!(parts.len(), 3, "{parts:?}");
-            assert_eq!(evaluation(parts), evaluation(vec![0..5]), "{task}");
+            assert_eq!(evaluation(parts), evaluation(vec![Range { start: 0, end: 5 }]), "{task}");
             let other = Evaluator::new(&config, &params, &cases, 4, 1).controlled(0..5).unwrap();
             assert_ne!(other.error(0), evaluator.controlled(0..5).unwrap().error(0), "another seed");
         }
