@@ -16,6 +16,12 @@ use crate::trace::Trace;
 use rayon::prelude::*;
 
 /// Threads that programs run on.
+///
+/// ```
+/// use cinoc_adjoint::Threads;
+///
+/// assert_eq!(Threads::new(2).map(4, |i| i * i), [0, 1, 4, 9]);
+/// ```
 pub struct Threads {
     pool: Option<rayon::ThreadPool>,
 }

@@ -156,6 +156,17 @@ pub struct Tracer {
 }
 
 /// A symbolic value; copies are free.
+///
+/// ```
+/// use cinoc_adjoint::Tracer;
+///
+/// // arithmetic on values computes nothing; it writes the step down
+/// let tracer = Tracer::new();
+/// let z = tracer.state("z", 100, 1);
+/// let next = z + 0.1 * z * (1.0 - z);
+/// tracer.advance(z, next);
+/// assert_eq!((next.rows(), next.cols()), (100, 1));
+/// ```
 #[derive(Clone, Copy)]
 pub struct Var<'t> {
     tracer: &'t Tracer,

@@ -197,7 +197,7 @@ fn patches_match_their_definition() {
                 let place = |axis: usize| {
                     let at = xi[(s * 2 + axis) * agents + agent] * lattice.density[axis];
                     let (c, n) = (at.floor() as i64, lattice.n[axis] as i64);
-                    let c = if periodic { c.rem_euclid(n) } else { c.clamp(0, n - 1) };
+                    let c = if periodic { c } else { c.clamp(0, n - 1) };
                     (c - (patch / 2) as i64, at - c as f64)
                 };
                 let ((x, ax), (y, ay)) = (place(0), place(1));

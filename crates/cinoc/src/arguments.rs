@@ -27,6 +27,8 @@ pub enum Command {
     Train(Train),
     /// Evaluate a policy on cases it has never seen.
     Eval(Eval),
+    /// Decide once: what every agent does about a field.
+    Act(Act),
     /// Time a task on this machine.
     Bench(Bench),
     /// List the primitives of one control step, with what each costs.
@@ -175,6 +177,45 @@ pub struct Eval {
     /// control step.
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  cinoc act policies/heat1d.safetensors --field z.npy --target zt.npy
+  cinoc act policies/heat1d.safetensors --field z.csv --target zt.csv --positions xi.csv --json
+  cinoc act runs/turb2d-0 --field vorticity.npy --agents 100 --json
+  cinoc act policies/density2d.safetensors --field case.safetensors
+
+Formats, by the end of a file's name:
+  .npy            float32 or float64, C order
+  .csv, .txt      lines of numbers
+  .json           nested lists of numbers
+  .safetensors    tensors z, zt and xi; the file of the field may hold all three
+
+Shapes: a field is [n] or [n_x, n_y], positions are [agents] or [agents, 2].
+A field on a finer grid is read as `cinoc eval --set grid.n=N` reads it.
+Leave failed agents out of the positions.")]
+pub struct Act {
+    /// Run directory or policy file.
+    pub policy: PathBuf,
+    /// The field as it is now.
+    #[arg(long, value_name = "FILE")]
+    pub field: PathBuf,
+    /// The target [default: 0, if the task drives the field to rest].
+    #[arg(long, value_name = "FILE")]
+    pub target: Option<PathBuf>,
+    /// Where the agents are [default: where they start].
+    #[arg(long, value_name = "FILE")]
+    pub positions: Option<PathBuf>,
+    /// Number of agents [default: that of the positions, or that of the training].
+    #[arg(long, value_name = "M")]
+    pub agents: Option<usize>,
+    /// Override one setting; may be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
     /// Print one JSON object.
     #[arg(long)]
     pub json: bool,

@@ -6,7 +6,7 @@
 //! # A PDE of your own
 //!
 //! A `Task` is a value: the equation with its scheme, how cases are drawn, and a preset. A program that
-//! ends in [`command_line`] has every command for it: `train`, `eval`, `plot`, `sweep`, `bench`, `check-gradients`, and
+//! ends in [`command_line`] has every command for it: `train`, `eval`, `act`, `plot`, `sweep`, `bench`, `check-gradients`, and
 //! the baselines. The folder `examples` holds two such programs.
 //!
 //! ```no_run
@@ -33,7 +33,8 @@
 //!
 //! # A trained policy in your program
 //!
-//! ```no_run
+//! ```
+//! # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).unwrap();
 //! use cinoc::prelude::*;
 //!
 //! let policy = PolicyFile::read("policies/heat1d.safetensors".as_ref(), Tasks::built_in()).unwrap();
@@ -43,6 +44,7 @@
 //! let mut controller = Decision::<f32>::new(&config).controller(&policy.params, &target);
 //! let decided = controller.decide(&field, &positions);
 //! println!("intensities {:?}, velocities {:?}", decided.u, decided.v);
+//! # assert!(decided.u.unwrap().iter().all(|u| u.abs() <= 40.0 && *u != 0.0) && decided.v.unwrap().len() == 12);
 //! ```
 //!
 //! # Where things are
@@ -86,6 +88,11 @@ pub mod prelude {
     pub use cinoc_pde::{Axis, Boundary, Dynamics, Grid};
 }
 
+/// The code in the README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
 /// Runs the command line of a program with these tasks: reads its arguments, does what they say, tells how it went.
 ///
 /// Exit codes: 0 done, 1 the run failed, 2 the request was wrong, 130 stopped by Ctrl-C after saving a checkpoint.
@@ -97,6 +104,7 @@ pub fn command_line(tasks: impl IntoIterator<Item = Task>) -> ExitCode {
         Ok(Command::Tasks(request)) => commands::tasks::run(&request, &tasks),
         Ok(Command::Train(request)) => commands::train::run(&request, &tasks),
         Ok(Command::Eval(request)) => commands::eval::run(&request, &tasks),
+        Ok(Command::Act(request)) => commands::act::run(&request, &tasks),
         Ok(Command::Bench(request)) => commands::bench::run(&request, &tasks),
         Ok(Command::Trace(request)) => commands::trace::run(&request, &tasks),
         Ok(Command::CheckGradients(request)) => commands::check_gradients::run(&request, &tasks),

@@ -3,7 +3,7 @@
 use cinoc_lab::workshop::Watch;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::cell::Cell;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -192,13 +192,18 @@ pub fn table(rows: &[Vec<String>]) {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|s| s.chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut lines = String::new();
     for (r, row) in rows.iter().enumerate() {
         let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
-        println!("{}", cells.collect::<Vec<_>>().join("  ").trim_end());
+        lines += cells.collect::<Vec<_>>().join("  ").trim_end();
+        lines.push('\n');
         if r == 0 {
-            println!("{}", widths.iter().map(|w| "─".repeat(*w)).collect::<Vec<_>>().join("  "));
+            lines += &widths.iter().map(|w| "─".repeat(*w)).collect::<Vec<_>>().join("  ");
+            lines.push('\n');
         }
     }
+    // a pager that is closed early is no failure
+    let _ = write!(std::io::stdout(), "{lines}");
 }
 
 /// A number for people: four digits, scientific where that is shorter.

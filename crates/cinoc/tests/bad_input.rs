@@ -2,21 +2,8 @@
 
 mod common;
 
-use common::{cinoc, text, train};
+use common::{refused, text, train};
 use std::fs;
-use std::path::Path;
-
-/// Runs a command that must be refused, with every part of the message given.
-fn refused(folder: &Path, arguments: &[&str], code: i32, parts: &[&str]) {
-    let output = cinoc(folder, arguments);
-    let message = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {message}");
-    assert_eq!(message.trim_end().lines().count(), 1, "{arguments:?}: {message}");
-    assert!(!message.contains("panicked"), "{message}");
-    for part in parts {
-        assert!(message.contains(part), "{arguments:?}: no {part:?} in {message}");
-    }
-}
 
 #[test]
 fn settings() {

@@ -52,6 +52,17 @@ fn sight<'t>(tracer: &'t Tracer, config: &Config) -> Sight<'t> {
 }
 
 /// A policy ready to be given parameters.
+///
+/// ```
+/// use cinoc_control::policy::param_count;
+/// use cinoc_control::{Config, Decision};
+///
+/// let config = Config::preset("ks1d").unwrap();
+/// let decision = Decision::<f32>::new(&config);
+/// // one decision serves many policies and targets
+/// let target = vec![0.0; config.state_size()];
+/// let _controller = decision.controller(&vec![0.0; param_count(&config)], &target);
+/// ```
 pub struct Decision<T: Real> {
     program: Arc<Program<T>>,
     records: Records,
@@ -83,6 +94,19 @@ impl<T: Real> Decision<T> {
 }
 
 /// A policy at work: a field and positions in, actions out.
+///
+/// ```
+/// use cinoc_control::agents::start_positions;
+/// use cinoc_control::policy::param_count;
+/// use cinoc_control::{Config, Decision};
+///
+/// // parameters come from a trained policy; those that are 0 do nothing
+/// let config = Config::preset("heat1d").unwrap();
+/// let (params, target) = (vec![0.0; param_count(&config)], vec![0.5; config.state_size()]);
+/// let mut controller = Decision::<f64>::new(&config).controller(&params, &target);
+/// let decided = controller.decide(&vec![0.0; config.state_size()], &start_positions(&config));
+/// assert_eq!(decided.u, Some(&[0.0; 8][..]));
+/// ```
 pub struct Controller<T: Real> {
     session: Session<T>,
     threads: Threads,

@@ -12,6 +12,22 @@ use crate::objective;
 use cinoc_adjoint::{Gradient, Input, Outcome, Program, Real, Run, Shape, Strategy, Threads, Trace};
 
 /// A loop ready to run, for `config.agents` agents and `config.time.steps` control steps.
+///
+/// ```
+/// use cinoc_adjoint::Threads;
+/// use cinoc_control::policy::initial_params;
+/// use cinoc_control::random::{Purpose, stream};
+/// use cinoc_control::{Cases, ClosedLoop, Config, Disturbance, Pool};
+///
+/// let config = Config::preset("heat1d").unwrap().with_sets(&["time.steps=5".to_string()]).unwrap();
+/// let (threads, params) = (Threads::new(1), initial_params(&config, &mut stream(0, Purpose::Parameters, 0)));
+/// let cases = Cases::draw(&config, 0, Pool::Validation, 2, &threads, &|_, _| {});
+///
+/// let closed_loop = ClosedLoop::<f64>::observed(&config, 2);
+/// let batch = closed_loop.batch(&cases, &[0, 1], Disturbance::evaluation(0, 0));
+/// let ran = closed_loop.forward(&params, &batch, &threads);
+/// assert_eq!(ran.error(1).len(), 5);
+/// ```
 pub struct ClosedLoop<T: Real> {
     config: Config,
     program: Program<T>,

@@ -43,6 +43,13 @@ type DrawCases = dyn Fn(&Config, &mut Draw<'_>) -> Fields + Send + Sync;
 type Check = dyn Fn(&Config) -> Result<(), ConfigError> + Send + Sync;
 
 /// A PDE under control.
+///
+/// ```
+/// use cinoc_control::Tasks;
+///
+/// let heat = Tasks::built_in().find("heat1d").unwrap();
+/// assert!(heat.tracks && heat.mobile && heat.dims == 1);
+/// ```
 #[derive(Clone)]
 pub struct Task {
     /// Its name in configs and on the command line.
@@ -80,6 +87,14 @@ pub struct Task {
 }
 
 /// One field of the state.
+///
+/// ```
+/// use cinoc_control::Field;
+///
+/// // a predator that is driven to a target, and its prey, which agents see
+/// let state = [Field::new("p").positive(), Field::new("q").positive().untracked()];
+/// assert!(state[1].observed && !state[1].tracked);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     /// Its symbol in figures.
@@ -124,6 +139,14 @@ pub(crate) enum Settings {
 }
 
 /// Initial states and targets, one case after the other: `[cases][fields n_x n_y]` each.
+///
+/// ```
+/// use cinoc_control::Fields;
+///
+/// // one case on a grid of three points
+/// let fields = Fields { start: vec![0.0, 1.0, 0.0], target: vec![0.0; 3] };
+/// assert_eq!(fields.start.len(), fields.target.len());
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fields {
     /// Initial states.
@@ -133,6 +156,19 @@ pub struct Fields {
 }
 
 /// A request for cases, and the random numbers to draw them with.
+///
+/// ```
+/// use cinoc_control::{Config, Draw, Fields};
+///
+/// // how a task draws its cases: waves of random height, to be brought to rest
+/// fn waves(config: &Config, draw: &mut Draw<'_>) -> Fields {
+///     let x = config.domain().x.points();
+///     draw.each(|draw| {
+///         let height = draw.uniform([0.5, 1.0]);
+///         [x.iter().map(|x| height * x.sin()).collect(), vec![0.0; x.len()]]
+///     })
+/// }
+/// ```
 pub struct Draw<'a> {
     /// Random numbers. The first cases must not depend on how many follow.
     pub rng: &'a mut ChaCha8Rng,
@@ -361,6 +397,13 @@ impl fmt::Display for Task {
 }
 
 /// The tasks that a program knows, by name.
+///
+/// ```
+/// use cinoc_control::Tasks;
+///
+/// assert!(Tasks::built_in().names().starts_with("density2d, fkpp1d"));
+/// assert!(Tasks::built_in().find("fkpp").is_err());
+/// ```
 #[derive(Clone, Debug)]
 pub struct Tasks(Vec<Arc<Task>>);
 

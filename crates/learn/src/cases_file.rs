@@ -39,13 +39,13 @@ fn parse(file: &Tensors, config: &Config) -> Result<Cases, String> {
 }
 
 /// What a tensor of some fields has after its first axis: one axis for the fields, if the state has several.
-fn extents(config: &Config, fields: usize) -> Vec<usize> {
+pub(crate) fn extents(config: &Config, fields: usize) -> Vec<usize> {
     let several = Some(fields).filter(|_| config.task.fields.len() > 1);
     several.into_iter().chain(config.axes().iter().map(|axis| axis.n)).collect()
 }
 
 /// Targets of the tracked fields as states: 0 in the others.
-fn of_all_fields(config: &Config, targets: &[f64]) -> Vec<f64> {
+pub(crate) fn of_all_fields(config: &Config, targets: &[f64]) -> Vec<f64> {
     let mut targets = targets.chunks_exact(config.points());
     let mut all = Vec::new();
     while targets.len() > 0 {

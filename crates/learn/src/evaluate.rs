@@ -72,6 +72,21 @@ pub struct Violations {
 }
 
 /// Result of an evaluation; its JSON is a stable interface.
+///
+/// ```
+/// use cinoc_adjoint::Threads;
+/// use cinoc_control::policy::param_count;
+/// use cinoc_control::{Cases, Config, Pool};
+/// use cinoc_learn::evaluate::{evaluate, roll_out};
+///
+/// let config = Config::preset("heat1d").unwrap().with_sets(&["time.steps=5".to_string()]).unwrap();
+/// let cases = Cases::draw(&config, 0, Pool::Validation, 2, &Threads::new(1), &|_, _| {});
+/// // parameters that are 0 do nothing
+/// let rollouts = roll_out(&config, &vec![0.0; param_count(&config)], &cases, 1).unwrap();
+/// let evaluation = evaluate(&config, &cases, &rollouts);
+/// assert_eq!(evaluation.controlled, evaluation.uncontrolled);
+/// assert_eq!(evaluation.per_case.len(), 2);
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Evaluation {
     /// The task.

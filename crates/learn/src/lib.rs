@@ -5,6 +5,7 @@
 //! chain against independent numbers; [`mean_field`] holds gradients of many agents against those of a density of agents.
 //! [`nmpc`] is the classical way: it learns nothing and plans anew in every control step.
 
+pub mod array_file;
 pub mod bench;
 pub mod cases_file;
 pub mod checkpoint;
@@ -24,6 +25,7 @@ pub mod pool;
 pub mod rl;
 pub mod run;
 pub mod schedule;
+pub mod situation;
 pub mod slope;
 pub mod train;
 pub mod validation;

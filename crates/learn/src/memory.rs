@@ -98,6 +98,18 @@ impl Needs {
         SINGLE * steps * (2.0 * recorded + 3.0 * sizes.inputs)
     }
 
+    /// Of one decision of all agents, in double precision.
+    pub fn decision(config: &Config) -> Needs {
+        let sizes = Sizes::of(config);
+        Needs {
+            parts: vec![
+                ("field", 4.0 * DOUBLE * sizes.state),
+                ("one step", 2.0 * DOUBLE * sizes.values),
+                ("parameters", 4.0 * DOUBLE * sizes.params),
+            ],
+        }
+    }
+
     /// All of it, in bytes.
     pub fn total(&self) -> f64 {
         BASE + self.parts.iter().map(|(_, bytes)| bytes).sum::<f64>()

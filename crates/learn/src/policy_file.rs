@@ -16,6 +16,19 @@ use crate::files::{FileError, TensorError, Tensors};
 const FORMAT: &str = "cinoc policy 1";
 
 /// A policy as it is stored.
+///
+/// ```
+/// use cinoc_control::policy::param_count;
+/// use cinoc_control::{Config, Tasks};
+/// use cinoc_learn::policy_file::PolicyFile;
+///
+/// let config = Config::preset("heat1d").unwrap();
+/// let policy = PolicyFile { params: vec![0.0; param_count(&config)], config };
+/// let folder = tempfile::tempdir().unwrap();
+/// let path = folder.path().join("policy.safetensors");
+/// policy.write(&path).unwrap();
+/// assert_eq!(PolicyFile::read(&path, Tasks::built_in()).unwrap(), policy);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicyFile {
     /// How it was trained.

@@ -8,6 +8,33 @@ use crate::grid::Grid;
 use cinoc_adjoint::Var;
 
 /// A PDE `z_t = F(z, f)` with a time-stepping scheme. Written forward only: the engine differentiates it.
+///
+/// ```
+/// use cinoc_adjoint::Var;
+/// use cinoc_pde::{Axis, Dynamics, Grid};
+///
+/// /// Decay at every point, `z_t = -rate z + f`, with Euler's scheme.
+/// struct Decay {
+///     x: Axis,
+///     rate: f64,
+///     dt: f64,
+/// }
+///
+/// impl Dynamics for Decay {
+///     fn grid(&self) -> Grid {
+///         Grid::line(self.x)
+///     }
+///     fn dt(&self) -> f64 {
+///         self.dt
+///     }
+///     fn order(&self) -> u32 {
+///         1
+///     }
+///     fn step<'t>(&self, z: Var<'t>, response: Var<'t>) -> Var<'t> {
+///         z - self.dt * self.rate * z + response
+///     }
+/// }
+/// ```
 pub trait Dynamics: Send + Sync {
     /// The grid of the field.
     fn grid(&self) -> Grid;

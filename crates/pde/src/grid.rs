@@ -5,6 +5,13 @@
 //! `[n][1]`.
 
 /// Boundary condition of an axis.
+///
+/// ```
+/// use cinoc_pde::{Axis, Boundary};
+///
+/// let ring = Axis { n: 128, length: 22.0, boundary: Boundary::Periodic };
+/// assert_eq!(ring.cells(), 128);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Boundary {
     /// The field is 0 at both ends.
@@ -16,6 +23,13 @@ pub enum Boundary {
 }
 
 /// Grid points along one axis.
+///
+/// ```
+/// use cinoc_pde::{Axis, Boundary};
+///
+/// let rod = Axis { n: 5, length: 2.0, boundary: Boundary::Dirichlet };
+/// assert_eq!(rod.points(), [0.0, 0.5, 1.0, 1.5, 2.0]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Axis {
     /// Number of points.
@@ -52,6 +66,14 @@ impl Axis {
 }
 
 /// The grid of a field: one axis or two.
+///
+/// ```
+/// use cinoc_pde::{Axis, Boundary, Grid};
+///
+/// let x = Axis { n: 32, length: 1.0, boundary: Boundary::ZeroFlux };
+/// let box_2d = Grid::rectangle(x, Axis { n: 40, length: 1.25, ..x });
+/// assert_eq!((box_2d.dims(), box_2d.shape()), (2, (32, 40)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Grid {
     /// The first axis, along the rows of a field.

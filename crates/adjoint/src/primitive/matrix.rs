@@ -4,6 +4,14 @@
 use super::*;
 
 /// A constant sparse matrix, row by row.
+///
+/// ```
+/// use cinoc_adjoint::Sparse;
+///
+/// // the mean of every point and the next one
+/// let mean = Sparse::from_rows(3, vec![vec![(0, 0.5), (1, 0.5)], vec![(1, 0.5), (2, 0.5)]]);
+/// assert_eq!(mean.apply(&[1.0, 3.0, 7.0]), [2.0, 5.0]);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sparse {
     pub(crate) inputs: usize,
@@ -69,6 +77,17 @@ impl Primitive for Linear {
 }
 
 /// A tridiagonal matrix: `lower[i] y[i-1] + diagonal[i] y[i] + upper[i] y[i+1]`.
+///
+/// ```
+/// use cinoc_adjoint::{Tracer, Tridiagonal};
+///
+/// // an implicit step of diffusion on five points: (1 + 2 r) y[i] - r (y[i-1] + y[i+1]) = z[i]
+/// let r = 0.1;
+/// let step = Tridiagonal::new(vec![-r; 5], vec![1.0 + 2.0 * r; 5], vec![-r; 5]);
+/// let tracer = Tracer::new();
+/// let z = tracer.state("z", 5, 1);
+/// tracer.advance(z, z.solve(&step));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tridiagonal {
     pub(crate) lower: Vec<f64>,

@@ -1,5 +1,6 @@
 //! The commands, one file each, and what several of them share.
 
+pub mod act;
 pub mod bench;
 pub mod check_gradients;
 pub mod eval;
@@ -15,6 +16,7 @@ pub mod verify;
 use crate::failure::Failure;
 use cinoc_lab::report::shell_word;
 use serde_json::Value;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Threads to use: what was asked for, or all there are.
@@ -40,6 +42,7 @@ fn given_command() -> String {
 /// Prints one JSON object.
 fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
     let value: Value = serde_json::to_value(value).map_err(|error| Failure::Run(error.to_string()))?;
-    println!("{value}");
+    // a pager that is closed early is no failure
+    let _ = writeln!(std::io::stdout(), "{value}");
     Ok(())
 }

@@ -111,13 +111,18 @@ fn circumstances(subject: &Subject, trained: &Config) -> Result<Config, Failure>
             (share.parse().map_err(|_| bad())?, step.parse().map_err(|_| bad())?);
         sets.extend([format!("failure.share={share:?}"), format!("failure.step={step}")]);
     }
+    changed(trained, &sets)
+}
+
+/// The settings of a trained policy with some of them changed, which its network must allow.
+pub fn changed(trained: &Config, sets: &[String]) -> Result<Config, Failure> {
     if let Some(idle) = sets.iter().find(|set| only_training(set)) {
         let key = idle.split('=').next().unwrap_or(idle).trim();
         return Err(Failure::Request(format!(
             "--set {idle}: {key} matters in training only; leave it out, or train another policy with it"
         )));
     }
-    let config = trained.with_sets(&sets)?;
+    let config = trained.with_sets(sets)?;
     let network = |config: &Config| {
         let observe = &config.observe;
         let senses =

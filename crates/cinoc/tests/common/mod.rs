@@ -39,3 +39,15 @@ pub fn train(folder: &Path, task: &str, more: &[&str]) -> Output {
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("output is text")
 }
+
+/// Runs a command that must be refused, with every part of the message given.
+pub fn refused(folder: &Path, arguments: &[&str], code: i32, parts: &[&str]) {
+    let output = cinoc(folder, arguments);
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {message}");
+    assert_eq!(message.trim_end().lines().count(), 1, "{arguments:?}: {message}");
+    assert!(!message.contains("panicked"), "{message}");
+    for part in parts {
+        assert!(message.contains(part), "{arguments:?}: no {part:?} in {message}");
+    }
+}

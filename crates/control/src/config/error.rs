@@ -3,6 +3,13 @@
 use thiserror::Error;
 
 /// Why a config was refused.
+///
+/// ```
+/// use cinoc_control::Config;
+///
+/// let error = Config::preset("heat").unwrap_err();
+/// assert!(error.to_string().contains("did you mean \"heat1d\"?"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ConfigError {
     /// No task of that name.

@@ -10,6 +10,14 @@ use toml::Value;
 use super::error::ConfigError;
 
 /// A setting.
+///
+/// ```
+/// use cinoc_control::config::{Key, Range};
+///
+/// // a key that a task of one's own has in its preset
+/// let key = Key::new("physics.nu", "L²/T", Range::Positive, "diffusivity");
+/// assert_eq!(key.range.to_string(), "above 0 and finite");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Key {
     /// Its full name, `section.key`.
@@ -30,6 +38,12 @@ impl Key {
 }
 
 /// Which values a setting may have.
+///
+/// ```
+/// use cinoc_control::config::Range;
+///
+/// assert_eq!(Range::AtLeast(1).to_string(), "1 or more");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Range {
     /// True or false, a seed, or something that other keys decide.

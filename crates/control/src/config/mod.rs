@@ -44,6 +44,15 @@ use serde::{Deserialize, Serialize};
 use crate::task::{Task, Tasks};
 
 /// Which defaults a config starts from.
+///
+/// ```
+/// use cinoc_control::Tasks;
+/// use cinoc_control::config::Preset;
+///
+/// let heat = Tasks::built_in().find("heat1d").unwrap();
+/// let published = heat.resolve(Preset::Paper, "cinoc", None, &[]).unwrap();
+/// assert!(!published.observe.crowd && heat.config().unwrap().observe.crowd);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Preset {
     /// What controls best, with any number of agents.
@@ -54,6 +63,14 @@ pub enum Preset {
 }
 
 /// A task with all its settings.
+///
+/// ```
+/// use cinoc_control::Config;
+///
+/// let config = Config::preset("heat1d").unwrap().with_sets(&["agents=12".to_string()]).unwrap();
+/// assert_eq!((config.agents, config.grid.n), (12, 100));
+/// assert_eq!(Config::from_toml(&config.to_toml()).unwrap(), config);
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {

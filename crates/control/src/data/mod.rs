@@ -16,6 +16,15 @@ use safetensors::SafeTensors;
 use thiserror::Error;
 
 /// Initial states and targets of a task.
+///
+/// ```
+/// use cinoc_adjoint::Threads;
+/// use cinoc_control::{Cases, Config, Pool};
+///
+/// let config = Config::preset("heat1d").unwrap();
+/// let cases = Cases::draw(&config, 0, Pool::Validation, 3, &Threads::new(1), &|_, _| {});
+/// assert_eq!((cases.count, cases.z0(2).len()), (3, config.grid.n));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cases {
     /// Number of cases.
@@ -31,6 +40,15 @@ pub struct Cases {
 }
 
 /// What cases are for. The three never share a random number.
+///
+/// ```
+/// use cinoc_adjoint::Threads;
+/// use cinoc_control::{Cases, Config, Pool};
+///
+/// let config = Config::preset("heat1d").unwrap();
+/// let draw = |pool| Cases::draw(&config, 0, pool, 1, &Threads::new(1), &|_, _| {});
+/// assert_ne!(draw(Pool::Validation), draw(Pool::Test));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pool {
     /// To train on.

@@ -65,7 +65,9 @@ impl View {
                 let c = at.floor() as i32;
                 let cell = if periodic { c.rem_euclid(n) } else { c.clamp(0, n - 1) };
                 looks.firsts[axis][l] = cell - (patch / 2) as i32;
-                looks.offsets[axis][l] = V::Real::of(at - cell as f64);
+                // measured from the cell before it is wrapped: the far end of a torus is its first point
+                let from = if periodic { c } else { cell };
+                looks.offsets[axis][l] = V::Real::of(at - f64::from(from));
             }
         }
         for l in 0..looks.count {
