@@ -73,7 +73,8 @@ const CASES: [Case; 18] = [
     Case { name: "large field 1", kind: Field, n: (512, 512), outputs: [16, 32], samples: 1 },
 ];
 
-fn trace(case: &Case) -> Trace {
+/// The trace, its only state and its only term.
+fn trace(case: &Case) -> (Trace, Input, Term) {
     let t = Tracer::new();
     let (nx, ny) = case.n;
     let mut y = match case.kind {
@@ -82,14 +83,15 @@ fn trace(case: &Case) -> Trace {
         Dense { channels, .. } => t.state("x", channels * nx, ny),
     };
     t.advance(y, y);
+    let x = y.input();
     if let Dense { agents, patch, channels } = case.kind {
         let (n, density) = ([nx, ny], [nx as f64, ny as f64]);
-        let lattice = PatchLattice { patch, n, density, periodic: true, sampling: Sampling::Cell };
+        let lattice = PatchLattice { patch, n, density, periodic: true, sampling: Interpolation::Cell };
         let spots = (0..2 * agents).map(|k| (k as f64 * 0.618).fract()).collect();
         let positions = t.constant(2, agents, spots).broadcast(Shape::per_sample(2, agents));
         let w = t.param("w", patch * patch * channels, case.outputs[1]);
-        t.term("value", positions.patch_dense(y, w, lattice).sum());
-        return t.finish();
+        let value = t.term("value", positions.patch_dense(y, w, lattice).sum());
+        return (t.finish(), x, value);
     }
     let mut inputs = 3;
     for outputs in case.outputs {
@@ -101,8 +103,8 @@ fn trace(case: &Case) -> Trace {
         inputs = outputs;
     }
     // one row only: the sum itself takes no time
-    t.term("value", y.slice(0..1).sum());
-    t.finish()
+    let value = t.term("value", y.slice(0..1).sum());
+    (t.finish(), x, value)
 }
 
 fn seconds(mut run: impl FnMut()) -> f64 {
@@ -117,21 +119,12 @@ fn main() {
     println!("peak {:.0} GFLOP/s", peak / 1e9);
     println!("{:<20} {:>10} {:>10} {:>10} {:>6} {:>6}", "", "ms", "forward", "reverse", "%", "%");
     for case in CASES.iter().filter(|case| case.name.contains(&wanted)) {
-        let trace = trace(case);
+        let (trace, state, value) = trace(case);
         let program = Program::<f32>::new(&trace, case.samples);
         let numbers = |count: usize| (0..count).map(|k| (k as f32 * 0.7).sin()).collect::<Vec<f32>>();
-        let (params, x) = (numbers(trace.param_len()), numbers(trace.states[0].shape.size() * case.samples));
+        let (params, x) = (numbers(trace.param_len()), numbers(state.size() * case.samples));
         let steps = 4;
-        let run = Run {
-            samples: case.samples,
-            steps,
-            params: &params,
-            fixed: vec![],
-            states: vec![&x],
-            sequences: vec![],
-            weights: vec![vec![1.0; steps]],
-            carry_limit: None,
-        };
+        let run = Inputs::new(case.samples, steps, &params).with(state, &x).weighted(value, vec![1.0; steps]);
         let threads = Threads::new(1);
         let (mut forward, mut gradient) = (f64::MAX, f64::MAX);
         let start = Instant::now();

@@ -23,7 +23,7 @@ const fn case(name: &'static str, inputs: &'static [(usize, usize)], build: Buil
     Case { name, inputs, build }
 }
 
-fn lattice(patch: usize, sampling: Sampling) -> PatchLattice {
+fn lattice(patch: usize, sampling: Interpolation) -> PatchLattice {
     PatchLattice { patch, n: [64, 64], density: [63.0, 63.0], periodic: false, sampling }
 }
 
@@ -44,13 +44,13 @@ fn cases() -> Vec<Case> {
         case("outer m=64", &[(64, 64), (64, 64)], |_, v| v[0].outer(v[1])),
         case("outer m=4096", &[(64, 4096), (64, 4096)], |_, v| v[0].outer(v[1])),
         case("patches 12, 3 fields, 64 agents", &[(2, 64), (3 * 64, 64)], |_, v| {
-            v[0].patches(v[1], lattice(12, Sampling::Cell))
+            v[0].patches(v[1], lattice(12, Interpolation::Cell))
         }),
         case("patches linear 12, 3 fields, 64 agents", &[(2, 64), (3 * 64, 64)], |_, v| {
-            v[0].patches(v[1], lattice(12, Sampling::Linear))
+            v[0].patches(v[1], lattice(12, Interpolation::Linear))
         }),
         case("patches 12, 32 fields, 64 agents", &[(2, 64), (32 * 64, 64)], |_, v| {
-            v[0].patches(v[1], lattice(12, Sampling::Cell))
+            v[0].patches(v[1], lattice(12, Interpolation::Cell))
         }),
         case("peak one 64x64", &[(64, 64)], |_, v| v[0].peak_one()),
     ]
@@ -61,23 +61,17 @@ fn measure(case: &Case, samples: usize, copies: usize) -> [f64; 2] {
     let t = Tracer::new();
     let inputs: Vec<Var> = case.inputs.iter().map(|&(rows, cols)| t.state("x", rows, cols)).collect();
     inputs.iter().for_each(|x| t.advance(*x, *x));
-    (0..copies).for_each(|_| t.term("y", (case.build)(&t, &inputs).sum()));
+    let terms: Vec<Term> = (0..copies).map(|_| t.term("y", (case.build)(&t, &inputs).sum())).collect();
+    let inputs: Vec<Input> = inputs.iter().map(|x| x.input()).collect();
     let program = Program::<f32>::new(&t.finish(), samples);
     // short runs, so that on a busy machine the best one was not interrupted
     let steps = 2;
     // numbers in (0, 1) that are spread evenly: positions as well as fields
     let numbers = |count: usize| (0..count).map(|i| (i as f32 * 0.618_034 + 0.1).fract()).collect::<Vec<_>>();
     let states: Vec<Vec<f32>> = case.inputs.iter().map(|&(r, c)| numbers(r * c * samples)).collect();
-    let run = Run {
-        samples,
-        steps,
-        params: &[],
-        fixed: vec![],
-        states: states.iter().map(|s| &s[..]).collect(),
-        sequences: vec![],
-        weights: vec![vec![1.0; steps]; copies],
-        carry_limit: None,
-    };
+    let run = Inputs::new(samples, steps, &[]);
+    let run = inputs.iter().zip(&states).fold(run, |run, (x, state)| run.with(*x, state));
+    let run = terms.iter().fold(run, |run, term| run.weighted(*term, vec![1.0; steps]));
     let threads = Threads::new(1);
     let best = |f: &dyn Fn()| {
         let begin = Instant::now();

@@ -33,40 +33,35 @@
 //! The same in code. Arithmetic on a [`Var`] computes nothing; it writes the step down:
 //!
 //! ```
-//! use cinoc_adjoint::{Program, Run, Strategy, Threads, Tracer};
+//! use cinoc_adjoint::{Input, Inputs, Program, Strategy, Term, Threads, Tracer};
 //!
 //! let tracer = Tracer::new();
 //! let (r, z) = (tracer.param("r", 1, 1), tracer.state("z", 1, 1));
 //! let next = z + 0.1 * r * z * (1.0 - z);
 //! tracer.advance(z, next);
-//! tracer.term("error", (next - 0.5).square());
+//! // handles: they say later which input and which term is meant
+//! let (start, error) = (z.input(), tracer.term("error", (next - 0.5).square()));
+//! let program = Program::<f64>::new(&tracer.finish(), 2);
 //!
 //! // two samples that start from different populations, twenty steps, the error counts in the last one only
-//! fn run(r: &f64) -> Run<'_, f64> {
+//! fn inputs(r: &[f64], start: Input, error: Term) -> Inputs<'_, f64> {
 //!     let mut weights = vec![0.0; 20];
 //!     weights[19] = 1.0;
-//!     Run {
-//!         samples: 2,
-//!         steps: 20,
-//!         params: std::slice::from_ref(r),
-//!         fixed: vec![],
-//!         states: vec![&[0.1, 0.2]],
-//!         sequences: vec![],
-//!         weights: vec![weights],
-//!         carry_limit: None,
-//!     }
+//!     Inputs::new(2, 20, r).with(start, &[0.1, 0.2]).weighted(error, weights)
 //! }
-//! let program = Program::<f64>::new(&tracer.finish(), 2);
 //! let threads = Threads::new(1);
-//! let loss = |r: f64| program.forward(&run(&r), &threads).terms[0].iter().sum::<f64>() / 2.0;
+//! let loss = |r: f64| {
+//!     let outcome = program.forward(&inputs(&[r], start, error), &threads);
+//!     outcome.term(error).iter().sum::<f64>() / 2.0
+//! };
 //!
-//! let gradient = program.gradient(&run(&1.2), &threads, Strategy::Recompute);
+//! let gradient = program.gradient(&inputs(&[1.2], start, error), &threads, Strategy::Recompute);
 //! assert!((gradient.loss - loss(1.2)).abs() < 1e-15);
 //!
 //! let difference = (loss(1.2 + 1e-6) - loss(1.2 - 1e-6)) / 2e-6;
 //! assert!((gradient.params[0] - difference).abs() < 1e-8);
 //! // the gradient with respect to the initial states comes with it, one number per sample
-//! assert_eq!(gradient.states[0].len(), 2);
+//! assert_eq!(gradient.input(start).len(), 2);
 //! ```
 //!
 //! The loss of a gradient is always the mean over samples of the sum over terms and steps of weight times
@@ -78,10 +73,10 @@
 //! |---|---|---|
 //! | trace | lists the primitives of a step, checks shapes | `trace.rs`, `trace/`: [`Tracer`], [`Var`] |
 //! | primitive | names, parameters, shapes, costs; knows no processor | `primitive/` |
-//! | plan | decides what runs when and where every number lives | `plan.rs` |
+//! | plan | decides what runs when and where every number lives | `plan.rs`, `plan/` |
 //! | listing | shows trace and plan as data and as text | `listing.rs`: [`Listing`] |
-//! | program | cuts samples into chunks, gives them to threads | `program.rs`: [`Program`], [`Run`] |
-//! | backend | runs one chunk of samples forward and in reverse | `cpu/`: replay, kernels, vectors |
+//! | program | checks what a run is given | `program.rs`: [`Program`], [`Inputs`], [`Outcome`] |
+//! | backend | runs all samples of a plan, forward and in reverse | `backend.rs`: what it does; `cpu/`: CPUs |
 //!
 //! **Reading it.** A [`Trace`] prints one line per value: number, primitive, parameters, inputs, shape.
 //! [`Program::listing`] adds when each value is computed, its operations and bytes, and how the reverse sweep
@@ -112,7 +107,7 @@
 //! **Layout.** A value is `rows x cols` per sample and lies in memory as `[rows][cols][samples]`. All numbers
 //! to the right of a row are *lanes* that are treated alike, which is what SIMD wants: with 20 agents and
 //! chunks of 16 samples, a dense layer sees 320 lanes per row. Parameters and tables are *shared*,
-//! `[rows][cols]`, without a sample axis. Callers see none of this: [`Run`] and [`Outcome`] are sample by
+//! `[rows][cols]`, without a sample axis. Callers see none of this: [`Inputs`] and [`Outcome`] are sample by
 //! sample, and chunks that are not full are filled up with copies that count for nothing.
 //!
 //! **Determinism.** The chunk size is fixed when a program is made and does not depend on the number of
@@ -129,16 +124,19 @@
 //! dirty memory (`tests/primitives.rs`). To add one: what it is in `primitive/`, its kernel in
 //! `cpu/kernels/`, a method on [`Var`], a line in that test.
 
+mod backend;
 mod cpu;
 mod listing;
 mod plan;
 mod primitive;
 mod program;
+mod threads;
 mod trace;
 
 pub use cpu::{Isa, Real, peak_flops};
 pub use listing::{Entry, Listing};
 pub use plan::Strategy;
-pub use primitive::{Axis, Bump, Lattice, PatchLattice, Sampling, Sparse, Tridiagonal, Value};
-pub use program::{Gradient, Outcome, Program, Run, Session, Threads};
-pub use trace::{Input, Shape, Trace, Tracer, Var};
+pub use primitive::{AxisMatrix, Bump, Interpolation, Lattice, PatchLattice, Sparse, Tridiagonal, Value};
+pub use program::{Gradient, Inputs, Outcome, Program, Session};
+pub use threads::Threads;
+pub use trace::{Input, Record, Shape, Term, Trace, Tracer, Var};

@@ -20,7 +20,11 @@
 //!
 //! Whatever depends on the first three rows only is computed once per rollout, without anybody asking for it.
 
+mod handle;
 mod var;
+
+pub(crate) use handle::InputKind;
+pub use handle::{Input, Record, Term};
 
 use crate::primitive::*;
 use std::cell::{Cell, RefCell};
@@ -83,12 +87,11 @@ pub(crate) struct Node {
     pub given: bool,
 }
 
-/// A named input of a program.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Input {
-    /// Its name in files and messages.
+/// An input as it was declared.
+#[derive(Clone)]
+pub(crate) struct Declared {
+    /// Its name in listings and messages.
     pub name: String,
-    /// Its extent.
     pub shape: Shape,
 }
 
@@ -97,13 +100,13 @@ pub struct Input {
 pub struct Trace {
     pub(crate) nodes: Vec<Node>,
     /// Parameters, in the order of the flat parameter vector.
-    pub params: Vec<Input>,
+    pub(crate) params: Vec<Declared>,
     /// Inputs that stay as they are during a rollout.
-    pub fixed: Vec<Input>,
+    pub(crate) fixed: Vec<Declared>,
     /// Inputs given for every step.
-    pub sequences: Vec<Input>,
+    pub(crate) sequences: Vec<Declared>,
     /// Values carried from step to step.
-    pub states: Vec<Input>,
+    pub(crate) states: Vec<Declared>,
     /// Next value of every state.
     pub(crate) next: Vec<usize>,
     /// Scalars the objective is made of.
@@ -124,23 +127,23 @@ impl Trace {
     pub fn param_len(&self) -> usize {
         self.params.iter().map(|p| p.shape.size()).sum()
     }
-    /// Names of the objective's terms.
-    pub fn term_names(&self) -> impl Iterator<Item = &str> {
-        self.terms.iter().map(|(name, _)| name.as_str())
-    }
-    /// Names and shapes of the recorded values.
-    pub fn records(&self) -> impl Iterator<Item = (&str, Shape)> {
-        self.records.iter().map(|(name, _, shape)| (name.as_str(), *shape))
+    /// What was declared as the inputs of a kind.
+    pub(crate) fn declared(&self, kind: InputKind) -> &[Declared] {
+        match kind {
+            InputKind::Fixed => &self.fixed,
+            InputKind::Sequence => &self.sequences,
+            InputKind::State => &self.states,
+        }
     }
 }
 
 #[derive(Default)]
 struct Parts {
     nodes: Vec<Node>,
-    params: Vec<Input>,
-    fixed: Vec<Input>,
-    sequences: Vec<Input>,
-    states: Vec<(Input, usize, Option<usize>)>,
+    params: Vec<Declared>,
+    fixed: Vec<Declared>,
+    sequences: Vec<Declared>,
+    states: Vec<(Declared, usize, Option<usize>)>,
     terms: Vec<(String, usize)>,
     records: Vec<(String, usize, Shape)>,
     /// Primitives that may come again.
@@ -192,9 +195,9 @@ impl Tracer {
         name: &str,
         shape: Shape,
         source: Source,
-        list: fn(&mut Parts) -> &mut Vec<Input>,
+        list: fn(&mut Parts) -> &mut Vec<Declared>,
     ) -> Var<'_> {
-        list(&mut self.parts.borrow_mut()).push(Input { name: name.into(), shape });
+        list(&mut self.parts.borrow_mut()).push(Declared { name: name.into(), shape });
         self.push(source, shape)
     }
 
@@ -227,7 +230,7 @@ impl Tracer {
     pub fn state(&self, name: &str, rows: usize, cols: usize) -> Var<'_> {
         let shape = Shape::per_sample(rows, cols);
         let var = self.push(Source::State, shape);
-        self.parts.borrow_mut().states.push((Input { name: name.into(), shape }, var.id, None));
+        self.parts.borrow_mut().states.push((Declared { name: name.into(), shape }, var.id, None));
         var
     }
 
@@ -246,15 +249,19 @@ impl Tracer {
     }
 
     /// Declares a scalar as a term of the objective.
-    pub fn term(&self, name: &str, value: Var<'_>) {
+    pub fn term(&self, name: &str, value: Var<'_>) -> Term {
         assert_eq!(value.shape, Shape::per_sample(1, 1), "a term is one number per sample");
-        self.parts.borrow_mut().terms.push((name.into(), value.id));
+        let terms = &mut self.parts.borrow_mut().terms;
+        terms.push((name.into(), value.id));
+        Term(terms.len() - 1)
     }
 
     /// Declares a value a caller may watch at every step.
-    pub fn record(&self, name: &str, value: Var<'_>) {
+    pub fn record(&self, name: &str, value: Var<'_>) -> Record {
         assert!(!value.shape.shared, "only values that differ between samples are recorded");
-        self.parts.borrow_mut().records.push((name.into(), value.id, value.shape));
+        let records = &mut self.parts.borrow_mut().records;
+        records.push((name.into(), value.id, value.shape));
+        Record { index: records.len() - 1, shape: value.shape }
     }
 
     /// Closes the trace. Every state must have been advanced.
@@ -275,6 +282,20 @@ impl Tracer {
             terms: parts.terms,
             records: parts.records,
         }
+    }
+
+    /// The handle of the input `id`.
+    fn handle(&self, id: usize) -> Input {
+        let nodes = &self.parts.borrow().nodes;
+        let kind = |node: &Node| match node.source {
+            Source::Fixed => Some(InputKind::Fixed),
+            Source::Sequence => Some(InputKind::Sequence),
+            Source::State => Some(InputKind::State),
+            _ => None,
+        };
+        let Some(mine) = kind(&nodes[id]) else { panic!("value {id} of the trace is no input of a run") };
+        let index = nodes[..id].iter().filter(|node| kind(node) == Some(mine)).count();
+        Input { kind: mine, index, shape: nodes[id].shape }
     }
 
     fn apply<'t>(&'t self, primitive: impl Primitive + 'static, inputs: &[Var<'t>]) -> Var<'t> {

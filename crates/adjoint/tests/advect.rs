@@ -47,23 +47,15 @@ fn values_are_those_of_a_plain_loop() {
     let (nx, ny, samples) = (6, 9, 5);
     let (rho, shift) = (noise(1, samples * nx * ny), noise(2, samples * 2 * nx * ny));
     let tracer = Tracer::new();
-    let carried = tracer.sequence("rho", nx, ny).advect(tracer.sequence("shift", 2 * nx, ny));
-    tracer.record("carried", carried);
+    let (density, by) = (tracer.sequence("rho", nx, ny), tracer.sequence("shift", 2 * nx, ny));
+    let carried = tracer.record("carried", density.advect(by));
+    let inputs = Inputs::new(samples, 1, &[]).with(density.input(), &rho).with(by.input(), &shift);
     let trace = tracer.finish();
     for isa in Isa::available() {
         for chunk in [1, 3, 8] {
-            let run = Run {
-                samples,
-                steps: 1,
-                params: &[],
-                fixed: vec![],
-                states: vec![],
-                sequences: vec![&rho[..], &shift[..]],
-                weights: vec![],
-                carry_limit: None,
-            };
             let program = Program::<f64>::with_isa(&trace, chunk, isa);
-            let got = program.forward(&run, &Threads::new(1)).records.swap_remove(0);
+            let outcome = program.forward(&inputs, &Threads::new(1));
+            let got = outcome.record(carried);
             for sample in 0..samples {
                 let (from, to) = (sample * nx * ny, (sample + 1) * nx * ny);
                 let expected = traced_back(nx, ny, &rho[from..to], &shift[2 * from..2 * to]);

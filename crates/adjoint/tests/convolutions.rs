@@ -114,20 +114,24 @@ impl Case {
         })
     }
 
-    fn trace(self) -> Trace {
+    fn trace(self) -> Traced {
         let t = Tracer::new();
         let w = t.param("w", 9 * self.inputs, self.outputs);
         let b = t.param("b", self.outputs, 1);
         let (nx, ny) = (self.n[0], self.n[1]);
+        let x = match self.kind {
+            Patch { agents } => t.sequence("x", nx * ny * self.inputs, agents),
+            _ => t.sequence("x", self.inputs * nx, ny),
+        };
         let y = match self.kind {
-            Patch { agents } => t.sequence("x", nx * ny * self.inputs, agents).conv_patch((nx, ny), w, b),
-            _ => t.sequence("x", self.inputs * nx, ny).conv_field(nx, w, b, self.kind == Wrapped),
+            Patch { .. } => x.conv_patch((nx, ny), w, b),
+            _ => x.conv_field(nx, w, b, self.kind == Wrapped),
         };
         let weight = t.constant(y.rows(), y.cols(), noise(77, y.shape().size()));
         let clock = t.sequence("clock", 1, 1);
-        t.term("value", (y * weight).sum() * clock);
-        t.record("y", y);
-        t.finish()
+        let value = t.term("value", (y * weight).sum() * clock);
+        let (x, clock, y) = (x.input(), clock.input(), t.record("y", y));
+        Traced { trace: t.finish(), x, clock, value, y }
     }
     /// Parameters and inputs for the samples and steps.
     fn data(self, steps: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
@@ -138,16 +142,18 @@ impl Case {
 
 const STEPS: usize = 2;
 
-fn run<'a, T>(case: Case, params: &'a [T], x: &'a [T], clock: &'a [T]) -> Run<'a, T> {
-    Run {
-        samples: case.samples,
-        steps: STEPS,
-        params,
-        fixed: vec![],
-        states: vec![],
-        sequences: vec![x, clock],
-        weights: vec![vec![1.0; STEPS]],
-        carry_limit: None,
+struct Traced {
+    trace: Trace,
+    x: Input,
+    clock: Input,
+    value: Term,
+    y: Record,
+}
+
+impl Traced {
+    fn inputs<'a, T>(&self, case: Case, params: &'a [T], x: &'a [T], clock: &'a [T]) -> Inputs<'a, T> {
+        let inputs = Inputs::new(case.samples, STEPS, params).with(self.x, x).with(self.clock, clock);
+        inputs.weighted(self.value, vec![1.0; STEPS])
     }
 }
 
@@ -188,12 +194,13 @@ fn values_match_the_definition() {
         let clock = vec![1.0; case.samples * STEPS];
         let (params32, x32, clock32) = (single(&params), single(&x), single(&clock));
         for isa in Isa::available() {
-            let trace = case.trace();
-            let double = Program::<f64>::with_isa(&trace, case.samples, isa)
-                .forward(&run(case, &params, &x, &clock), &Threads::new(1));
-            let single = Program::<f32>::with_isa(&trace, case.samples, isa)
-                .forward(&run(case, &params32, &x32, &clock32), &Threads::new(1));
-            for ((exact, double), single) in exact.iter().zip(&double.records[0]).zip(&single.records[0]) {
+            let traced = case.trace();
+            let double = Program::<f64>::with_isa(&traced.trace, case.samples, isa)
+                .forward(&traced.inputs(case, &params, &x, &clock), &Threads::new(1));
+            let single = Program::<f32>::with_isa(&traced.trace, case.samples, isa)
+                .forward(&traced.inputs(case, &params32, &x32, &clock32), &Threads::new(1));
+            let (double, single) = (double.record(traced.y), single.record(traced.y));
+            for ((exact, double), single) in exact.iter().zip(double).zip(single) {
                 let scale = 1.0 + exact.abs();
                 assert!((exact - double).abs() < 1e-13 * scale, "{case:?} {}: {exact} {double}", isa.name());
                 assert!(
@@ -221,17 +228,18 @@ fn reverse_rules_agree_with_central_differences() {
 }
 
 fn differences(case: Case, isa: Isa) {
-    let program = Program::<f64>::with_isa(&case.trace(), case.samples, isa);
+    let traced = case.trace();
+    let program = Program::<f64>::with_isa(&traced.trace, case.samples, isa);
     let threads = Threads::new(1);
     let clock = noise(5, case.samples * STEPS);
     let (params, x) = case.data(STEPS, 3);
     let value = |params: &[f64], x: &[f64]| {
-        program.forward(&run(case, params, x, &clock), &threads).terms[0].iter().sum::<f64>()
-            / case.samples as f64
+        let outcome = program.forward(&traced.inputs(case, params, x, &clock), &threads);
+        outcome.term(traced.value).iter().sum::<f64>() / case.samples as f64
     };
     let gradient = |params: &[f64], x: &[f64], strategy| {
-        let g = program.gradient(&run(case, params, x, &clock), &threads, strategy);
-        [&g.params[..], &g.sequences[0]].concat()
+        let g = program.gradient(&traced.inputs(case, params, x, &clock), &threads, strategy);
+        [&g.params[..], g.input(traced.x)].concat()
     };
     let got = gradient(&params, &x, Strategy::Recompute);
     let label = format!("{case:?} on {}", isa.name());
@@ -265,7 +273,7 @@ fn differences(case: Case, isa: Isa) {
 /// Taps outside a patch are neither used nor counted.
 #[test]
 fn operations_are_those_of_the_taps_in_use() {
-    let flops = |case: Case| Program::<f64>::new(&case.trace(), case.samples).flops(1);
+    let flops = |case: Case| Program::<f64>::new(&case.trace().trace, case.samples).flops(1);
     let per_input = |case: Case| flops(Case { inputs: case.inputs + 1, ..case }) - flops(case);
     // 4 points in x have 2 + 3 + 3 + 2 taps, one point in y has one
     assert_eq!(per_input(case(Patch { agents: 2 }, [4, 1], 3, 5, 1)), 2.0 * 10.0 * 5.0 * 2.0);

@@ -1,7 +1,7 @@
 //! Dense layers in single precision, at the sizes of policies: nothing is lost but the rounding of singles,
 //! on every instruction set.
 
-use cinoc_adjoint::{Isa, Outcome, Program, Run, Strategy, Threads, Tracer};
+use cinoc_adjoint::{Inputs, Isa, Program, Strategy, Threads, Tracer};
 
 struct Layer {
     inputs: usize,
@@ -24,8 +24,8 @@ fn gradient<T: cinoc_adjoint::Real>(layer: &Layer, chunk: usize, isa: Isa) -> Ve
     // the next state takes its rows from the outputs, again and again
     let rows: Vec<_> = (0..inputs).map(|i| vec![(i % outputs, 0.1)]).collect();
     tracer.advance(z, z + y.tanh().linear(&cinoc_adjoint::Sparse::from_rows(outputs, rows)));
-    tracer.record("y", y);
-    tracer.term("square", y.mean_square());
+    let (z, square) = (z.input(), tracer.term("square", y.mean_square()));
+    let y = tracer.record("y", y);
 
     // singles, so that both precisions start from the same numbers
     let numbers = |n: usize, scale: f64| -> Vec<T> {
@@ -34,23 +34,14 @@ fn gradient<T: cinoc_adjoint::Real>(layer: &Layer, chunk: usize, isa: Isa) -> Ve
     };
     let params = numbers((inputs + 1) * outputs, 1.0 / (inputs as f64).sqrt());
     let states = numbers(inputs * cols * SAMPLES, 1.0);
-    let run = Run {
-        samples: SAMPLES,
-        steps: STEPS,
-        params: &params,
-        fixed: vec![],
-        states: vec![&states],
-        sequences: vec![],
-        weights: vec![vec![1.0; STEPS]],
-        carry_limit: None,
-    };
+    let given = Inputs::new(SAMPLES, STEPS, &params).with(z, &states).weighted(square, vec![1.0; STEPS]);
     let program = Program::<T>::with_isa(&tracer.finish(), chunk, isa);
     let threads = Threads::new(1);
-    let Outcome { records, .. } = program.forward(&run, &threads);
-    let gradient = program.gradient(&run, &threads, Strategy::Recompute);
+    let outcome = program.forward(&given, &threads);
+    let gradient = program.gradient(&given, &threads, Strategy::Recompute);
     let doubles = |values: &[T]| values.iter().map(|v| v.f64()).collect::<Vec<_>>();
     let (dw, db) = gradient.params.split_at(inputs * outputs);
-    vec![doubles(&records.concat()), doubles(dw), doubles(db), doubles(&gradient.states.concat())]
+    vec![doubles(outcome.record(y)), doubles(dw), doubles(db), doubles(gradient.input(z))]
 }
 
 #[test]

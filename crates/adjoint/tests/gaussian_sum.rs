@@ -14,7 +14,8 @@ fn noise(count: usize, seed: usize) -> Vec<f64> {
     (0..count).map(|i| ((i * 7919 + seed * 104_729) as f64 * 0.618_033_988_75).fract()).collect()
 }
 
-fn trace(bump: &Bump, cols: usize, in_one_go: bool) -> Trace {
+/// The field, then the adjoints of positions and weights.
+fn run<T: Real>(isa: Isa, bump: &Bump, cols: usize, samples: usize, in_one_go: bool) -> Vec<f64> {
     let t = Tracer::new();
     let (xi, w) = (t.sequence("xi", 1, cols), t.sequence("w", 1, cols));
     let y = match in_one_go {
@@ -22,31 +23,19 @@ fn trace(bump: &Bump, cols: usize, in_one_go: bool) -> Trace {
         false => xi.gaussian(bump.clone()).contract(w),
     };
     let rows = bump.points.len();
-    t.term("value", (y * t.constant(rows, 1, noise(rows, 3))).sum());
-    t.record("y", y);
-    t.finish()
-}
-
-/// The field, then the adjoints of positions and weights.
-fn run<T: Real>(isa: Isa, bump: &Bump, cols: usize, samples: usize, in_one_go: bool) -> Vec<f64> {
+    let value = t.term("value", (y * t.constant(rows, 1, noise(rows, 3))).sum());
+    let (xi, w, y) = (xi.input(), w.input(), t.record("y", y));
     let numbers =
         |seed, shift| noise(samples * cols, seed).iter().map(|x| T::of(x - shift)).collect::<Vec<_>>();
-    let (xi, w) = (numbers(1, 0.0), numbers(2, 0.5));
-    let run = Run {
-        samples,
-        steps: 1,
-        params: &[],
-        fixed: vec![],
-        states: vec![],
-        sequences: vec![&xi, &w],
-        weights: vec![vec![1.0]],
-        carry_limit: None,
-    };
-    let program = Program::<T>::with_isa(&trace(bump, cols, in_one_go), samples, isa);
+    let (positions, weights) = (numbers(1, 0.0), numbers(2, 0.5));
+    let inputs = Inputs::new(samples, 1, &[]).with(xi, &positions).with(w, &weights);
+    let inputs = inputs.weighted(value, vec![1.0]);
+    let program = Program::<T>::with_isa(&t.finish(), samples, isa);
     let threads = Threads::new(1);
-    let y = program.forward(&run, &threads).records.remove(0);
-    let adjoints = program.gradient(&run, &threads, Strategy::Recompute).sequences;
-    y.iter().chain(adjoints.iter().flatten()).map(|x| x.f64()).collect()
+    let outcome = program.forward(&inputs, &threads);
+    let gradient = program.gradient(&inputs, &threads, Strategy::Recompute);
+    let all = [outcome.record(y), gradient.input(xi), gradient.input(w)];
+    all.iter().flat_map(|part| part.iter()).map(|x| x.f64()).collect()
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn case(
     [channels, outputs, agents, samples]: [usize; 4],
 ) -> Case {
     let density = [n[0] as f64, n[1] as f64 / 1.3];
-    let lattice = PatchLattice { patch, n, density, periodic, sampling: Sampling::Cell };
+    let lattice = PatchLattice { patch, n, density, periodic, sampling: Interpolation::Cell };
     Case { lattice, channels, outputs, agents, samples }
 }
 
@@ -90,29 +90,30 @@ impl Case {
         }
         y
     }
-    fn trace(self) -> Trace {
+    fn trace(self) -> Traced {
         let t = Tracer::new();
         let w = t.param("w", self.patch_rows(), self.outputs);
         let xi = t.fixed("xi", 2, self.agents);
         let f = t.sequence("f", self.channels * self.lattice.n[0], self.lattice.n[1]);
         let y = xi.patch_dense(f, w, self.lattice).stack(xi.patch_squares(f, self.lattice));
         let weight = t.constant(y.rows(), y.cols(), noise(77, y.shape().size()));
-        t.term("value", (y * weight).sum());
-        t.record("y", y);
-        t.finish()
+        let (xi, f) = (xi.input(), f.input());
+        let (value, y) = (t.term("value", (y * weight).sum()), t.record("y", y));
+        Traced { trace: t.finish(), xi, f, value, y }
     }
 }
 
-fn run<'a, T>(case: Case, w: &'a [T], xi: &'a [T], f: &'a [T]) -> Run<'a, T> {
-    Run {
-        samples: case.samples,
-        steps: 1,
-        params: w,
-        fixed: vec![xi],
-        states: vec![],
-        sequences: vec![f],
-        weights: vec![vec![1.0]],
-        carry_limit: None,
+struct Traced {
+    trace: Trace,
+    xi: Input,
+    f: Input,
+    value: Term,
+    y: Record,
+}
+
+impl Traced {
+    fn inputs<'a, T>(&self, case: Case, w: &'a [T], xi: &'a [T], f: &'a [T]) -> Inputs<'a, T> {
+        Inputs::new(case.samples, 1, w).with(self.xi, xi).with(self.f, f).weighted(self.value, vec![1.0])
     }
 }
 
@@ -129,12 +130,13 @@ fn values_match_the_definition() {
         let exact: Vec<f64> = samples.flat_map(|(xi, f)| case.reference(xi, f, &w)).collect();
         let (w32, xi32, f32s) = (single(&w), single(&xi), single(&f));
         for isa in Isa::available() {
-            let trace = case.trace();
-            let double = Program::<f64>::with_isa(&trace, case.samples, isa)
-                .forward(&run(case, &w, &xi, &f), &Threads::new(1));
-            let single = Program::<f32>::with_isa(&trace, case.samples, isa)
-                .forward(&run(case, &w32, &xi32, &f32s), &Threads::new(1));
-            for ((exact, double), single) in exact.iter().zip(&double.records[0]).zip(&single.records[0]) {
+            let traced = case.trace();
+            let double = Program::<f64>::with_isa(&traced.trace, case.samples, isa)
+                .forward(&traced.inputs(case, &w, &xi, &f), &Threads::new(1));
+            let single = Program::<f32>::with_isa(&traced.trace, case.samples, isa)
+                .forward(&traced.inputs(case, &w32, &xi32, &f32s), &Threads::new(1));
+            let (double, single) = (double.record(traced.y), single.record(traced.y));
+            for ((exact, double), single) in exact.iter().zip(double).zip(single) {
                 let scale = 1.0 + exact.abs();
                 assert!((exact - double).abs() < 1e-12 * scale, "{case:?} {}: {exact} {double}", isa.name());
                 let error = (exact - *single as f64).abs();
@@ -154,14 +156,15 @@ fn reverse_rules_agree_with_central_differences() {
 }
 
 fn differences(case: Case, isa: Isa) {
-    let program = Program::<f64>::with_isa(&case.trace(), case.samples, isa);
+    let traced = case.trace();
+    let program = Program::<f64>::with_isa(&traced.trace, case.samples, isa);
     let threads = Threads::new(1);
     let w = noise(1, case.patch_rows() * case.outputs);
     let (xi, f) = (case.positions(2), noise(3, case.samples * case.field()));
     let gradient = |w: &[f64], xi: &[f64], f: &[f64]| {
-        let g = program.gradient(&run(case, w, xi, f), &threads, Strategy::Recompute);
-        assert!(g.fixed[0].iter().all(|&g| g == 0.0), "no gradient flows to the positions");
-        [&g.params[..], &g.sequences[0]].concat()
+        let g = program.gradient(&traced.inputs(case, w, xi, f), &threads, Strategy::Recompute);
+        assert!(g.input(traced.xi).iter().all(|&g| g == 0.0), "no gradient flows to the positions");
+        [&g.params[..], g.input(traced.f)].concat()
     };
     let got = gradient(&w, &xi, &f);
     // dirty memory: other numbers run through the same buffers in between
@@ -175,8 +178,8 @@ fn differences(case: Case, isa: Isa) {
         let value = |by: f64| {
             let w: Vec<f64> = w.iter().enumerate().map(|(k, w)| w + by * direction(k)).collect();
             let f: Vec<f64> = f.iter().enumerate().map(|(k, f)| f + by * direction(w.len() + k)).collect();
-            let terms = program.forward(&run(case, &w, &xi, &f), &threads).terms;
-            terms[0].iter().sum::<f64>() / case.samples as f64
+            let outcome = program.forward(&traced.inputs(case, &w, &xi, &f), &threads);
+            outcome.term(traced.value).iter().sum::<f64>() / case.samples as f64
         };
         (value(0.5) - value(-0.5)) / 1.0
     };

@@ -7,7 +7,7 @@ mod differences;
 use cinoc_adjoint::*;
 use differences::{Case, case, check_agreement, check_reverse_rules, noise};
 
-fn lattice(periodic: bool, sampling: Sampling) -> Lattice {
+fn lattice(periodic: bool, sampling: Interpolation) -> Lattice {
     Lattice { width: 4, n: 9, density: if periodic { 9.0 } else { 8.0 }, periodic, sampling }
 }
 
@@ -79,10 +79,10 @@ fn cases() -> Vec<Case> {
         positions(case("gaussian periodic", &[(1, 4, false)], |_, v| v[0].gaussian(bump(Some(1.1))))),
         case("contract", &[(5, 3, false), (1, 3, false)], |_, v| v[0].contract(v[1])),
         positions(case("window linear", &[(1, 5, false), (9, 1, false), (9, 1, false)], |_, v| {
-            v[0].windows(&v[1..], lattice(false, Sampling::Linear))
+            v[0].windows(&v[1..], lattice(false, Interpolation::Linear))
         })),
         positions(case("window linear wrapped", &[(1, 5, false), (9, 1, false)], |_, v| {
-            v[0].windows(&v[1..], lattice(true, Sampling::Linear))
+            v[0].windows(&v[1..], lattice(true, Interpolation::Linear))
         })),
     ]
 }
@@ -105,26 +105,13 @@ fn transform_matches_its_definition() {
     for (n, samples) in lengths.into_iter().flat_map(|n| [2, 4, 8].map(|samples| (n, samples))) {
         let t = Tracer::new();
         let x = t.sequence("x", n, 1);
-        let hat = x.rfft();
-        t.record("hat", hat);
-        t.record("back", hat.irfft(n));
+        let (hat, back) = (t.record("hat", x.rfft()), t.record("back", x.rfft().irfft(n)));
         let data = noise(n as u64, samples * n);
-        let outcome = Program::<f64>::new(&t.finish(), samples).forward(
-            &Run {
-                samples,
-                steps: 1,
-                params: &[],
-                fixed: vec![],
-                states: vec![],
-                sequences: vec![&data],
-                weights: vec![],
-                carry_limit: None,
-            },
-            &Threads::new(1),
-        );
+        let inputs = Inputs::new(samples, 1, &[]).with(x.input(), &data);
+        let outcome = Program::<f64>::new(&t.finish(), samples).forward(&inputs, &Threads::new(1));
         for s in 0..samples {
             let x = &data[s * n..][..n];
-            let hat = &outcome.records[0][s * 2 * (n / 2 + 1)..][..2 * (n / 2 + 1)];
+            let hat = &outcome.record(hat)[s * 2 * (n / 2 + 1)..][..2 * (n / 2 + 1)];
             for k in 0..n / 2 + 1 {
                 let angle = |j: usize| -std::f64::consts::TAU * (j * k % n) as f64 / n as f64;
                 let re: f64 = (0..n).map(|j| x[j] * angle(j).cos()).sum();
@@ -132,7 +119,7 @@ fn transform_matches_its_definition() {
                 assert!((hat[2 * k] - re).abs() < 1e-12 * n as f64, "n {n} mode {k}");
                 assert!((hat[2 * k + 1] - im).abs() < 1e-12 * n as f64, "n {n} mode {k}");
             }
-            for (a, b) in x.iter().zip(&outcome.records[1][s * n..]) {
+            for (a, b) in x.iter().zip(&outcome.record(back)[s * n..]) {
                 assert!((a - b).abs() < 1e-14 * n as f64, "n {n}");
             }
         }
@@ -146,25 +133,16 @@ fn a_solution_fades_to_zero_without_denormal_numbers() {
     let t = Tracer::new();
     let x = t.sequence("x", n, 1);
     let band = vec![-1.0; n];
-    t.record("y", x.solve(&Tridiagonal::new(band.clone(), vec![8.0; n], band)));
+    let y = t.record("y", x.solve(&Tridiagonal::new(band.clone(), vec![8.0; n], band)));
     let mut spike = vec![0f32; n];
     spike[n / 2] = 1.0;
+    let inputs = Inputs::new(1, 1, &[]).with(x.input(), &spike);
     let trace = t.finish();
     for isa in Isa::available() {
-        let run = Run {
-            samples: 1,
-            steps: 1,
-            params: &[],
-            fixed: vec![],
-            states: vec![],
-            sequences: vec![&spike],
-            weights: vec![],
-            carry_limit: None,
-        };
-        let y = Program::<f32>::with_isa(&trace, 1, isa).forward(&run, &Threads::new(1)).records.remove(0);
+        let outcome = Program::<f32>::with_isa(&trace, 1, isa).forward(&inputs, &Threads::new(1));
         // the factor solves f + 1/f = 8
         let factor = 4.0 - 15f64.sqrt();
-        for (row, y) in y.iter().enumerate() {
+        for (row, y) in outcome.record(y).iter().enumerate() {
             let away = row.abs_diff(n / 2) as i32;
             let exact = factor.powi(away) / (8.0 - 2.0 * factor);
             assert!(*y == 0.0 || y.is_normal(), "{isa:?}: {y:e} at {row}");
@@ -187,23 +165,18 @@ fn delayed_and_shared_states_are_differentiated() {
     t.advance(a, next);
     t.advance(b, a);
     t.advance(c, next);
-    t.term("square", (a + 2.0 * b + c * c).mean_square());
+    let square = t.term("square", (a + 2.0 * b + c * c).mean_square());
+    let states = [a, b, c].map(|state| state.input());
     let program = Program::<f64>::new(&t.finish(), 2);
     let (samples, steps, threads) = (3, 5, Threads::new(1));
     let start = noise(3, 1 + 3 * 2 * samples);
     let run = |x: &[f64], strategy| {
-        let run = Run {
-            samples,
-            steps,
-            params: &x[..1],
-            fixed: vec![],
-            states: x[1..].chunks(2 * samples).collect(),
-            sequences: vec![],
-            weights: vec![vec![1.0; steps]],
-            carry_limit: None,
-        };
-        let gradient = program.gradient(&run, &threads, strategy);
-        (gradient.loss, [gradient.params, gradient.states.concat()].concat())
+        let inputs = Inputs::new(samples, steps, &x[..1]).weighted(square, vec![1.0; steps]);
+        let starts = states.into_iter().zip(x[1..].chunks(2 * samples));
+        let inputs = starts.fold(inputs, |inputs, (state, start)| inputs.with(state, start));
+        let gradient = program.gradient(&inputs, &threads, strategy);
+        let starts = states.map(|state| gradient.input(state)).concat();
+        (gradient.loss, [gradient.params, starts].concat())
     };
     let (_, got) = run(&start, Strategy::Recompute);
     assert_eq!(got, run(&start, Strategy::Store).1);

@@ -5,7 +5,7 @@ mod differences;
 use cinoc_adjoint::*;
 use differences::{Case, case, check_agreement, check_reverse_rules, noise};
 
-fn patch_lattice(patch: usize, periodic: bool, sampling: Sampling) -> PatchLattice {
+fn patch_lattice(patch: usize, periodic: bool, sampling: Interpolation) -> PatchLattice {
     let density = if periodic { [7.0, 6.0] } else { [6.0, 5.0] };
     PatchLattice { patch, n: [7, 6], density, periodic, sampling }
 }
@@ -35,16 +35,16 @@ fn cases() -> Vec<Case> {
             v[0].outer(v[1]) + v[0].square().outer(v[1])
         }),
         positions(case("patches", &[(2, 5, false), (14, 6, false)], |_, v| {
-            v[0].patches(v[1], patch_lattice(4, false, Sampling::Linear))
+            v[0].patches(v[1], patch_lattice(4, false, Interpolation::Linear))
         })),
         positions(case("patches wrapped, odd", &[(2, 3, false), (7, 6, false)], |_, v| {
-            v[0].patches(v[1], patch_lattice(3, true, Sampling::Linear))
+            v[0].patches(v[1], patch_lattice(3, true, Interpolation::Linear))
         })),
         // positions do not matter inside a cell: they come from a constant
         case("patches of cells", &[(14, 6, false), (2, 5, false)], |t, v| {
             let xi = t.constant(2, 5, vec![0.02, 0.99, 0.51, 0.3, 0.7, 0.4, 0.98, 0.03, 0.6, 0.55]);
             let xi = xi + v[1] * 0.0;
-            xi.patches(v[0], patch_lattice(4, false, Sampling::Cell))
+            xi.patches(v[0], patch_lattice(4, false, Interpolation::Cell))
         }),
         positive(case("peak one", &[(5, 4, false)], |_, v| v[0].peak_one())),
         case("transpose", &[(5, 3, false)], |_, v| v[0].transpose()),
@@ -70,31 +70,35 @@ fn instruction_sets_and_precisions_agree() {
     check_agreement(&cases());
 }
 
-/// What a program of one step records, in the precision `T`.
-fn evaluate<T: Real>(samples: usize, inputs: &[&[f64]], trace: &Trace) -> Vec<f64> {
-    let inputs: Vec<Vec<T>> = inputs.iter().map(|x| x.iter().map(|&x| T::of(x)).collect()).collect();
-    let run = Run {
-        samples,
-        steps: 1,
-        params: &[],
-        fixed: vec![],
-        states: vec![],
-        sequences: inputs.iter().map(|x| &x[..]).collect(),
-        weights: vec![],
-        carry_limit: None,
-    };
-    let records = Program::<T>::new(trace, samples).forward(&run, &Threads::new(1)).records;
-    records.concat().into_iter().map(T::f64).collect()
+/// A value made of sequences, `build` given their shapes, for so many samples: in single and in double
+/// precision.
+fn evaluate(
+    samples: usize,
+    given: &[((usize, usize), &[f64])],
+    build: impl for<'t> Fn(&[Var<'t>]) -> Var<'t>,
+) -> [Vec<f64>; 2] {
+    let t = Tracer::new();
+    let vars: Vec<Var> = given.iter().map(|((rows, cols), _)| t.sequence("x", *rows, *cols)).collect();
+    let y = t.record("y", build(&vars));
+    let inputs: Vec<Input> = vars.iter().map(|x| x.input()).collect();
+    let trace = t.finish();
+    fn run<T: Real>(samples: usize, trace: &Trace, given: &[(Input, &[f64])], y: Record) -> Vec<f64> {
+        let cast = |numbers: &[f64]| numbers.iter().map(|&x| T::of(x)).collect::<Vec<T>>();
+        let numbers: Vec<(Input, Vec<T>)> = given.iter().map(|(x, all)| (*x, cast(all))).collect();
+        let inputs = Inputs::new(samples, 1, &[]);
+        let inputs = numbers.iter().fold(inputs, |inputs, (x, all)| inputs.with(*x, all));
+        let outcome = Program::<T>::new(trace, samples).forward(&inputs, &Threads::new(1));
+        outcome.record(y).iter().map(|x| x.f64()).collect()
+    }
+    let given: Vec<(Input, &[f64])> = inputs.into_iter().zip(given.iter().map(|(_, x)| *x)).collect();
+    [run::<f32>(samples, &trace, &given, y), run::<f64>(samples, &trace, &given, y)]
 }
 
 #[test]
 fn transpose_matches_its_definition() {
     for (rows, cols, samples) in [(2, 3, 1), (16, 16, 1), (33, 40, 1), (17, 18, 2), (5, 20, 3), (19, 3, 4)] {
         let x: Vec<f64> = (0..rows * cols * samples).map(|i| i as f64).collect();
-        let t = Tracer::new();
-        t.record("y", t.sequence("x", rows, cols).transpose());
-        let trace = t.finish();
-        for y in [evaluate::<f32>(samples, &[&x], &trace), evaluate::<f64>(samples, &[&x], &trace)] {
+        for y in evaluate(samples, &[((rows, cols), &x)], |v| v[0].transpose()) {
             for s in 0..samples {
                 for (r, c) in (0..rows).flat_map(|r| (0..cols).map(move |c| (r, c))) {
                     let (from, to) = ((s * rows + r) * cols + c, (s * cols + c) * rows + r);
@@ -108,20 +112,13 @@ fn transpose_matches_its_definition() {
 /// Derivative of the sum of `weights * build(x)` with respect to x, one sample.
 fn derivative(shape: (usize, usize), x: &[f64], weights: &[f64], build: fn(Var<'_>) -> Var<'_>) -> Vec<f64> {
     let t = Tracer::new();
-    let y = build(t.sequence("x", shape.0, shape.1));
-    t.term("sum", (y * t.constant(y.rows(), y.cols(), weights.to_vec())).sum());
-    let run = Run {
-        samples: 1,
-        steps: 1,
-        params: &[],
-        fixed: vec![],
-        states: vec![],
-        sequences: vec![x],
-        weights: vec![vec![1.0]],
-        carry_limit: None,
-    };
+    let s = t.sequence("x", shape.0, shape.1);
+    let y = build(s);
+    let sum = t.term("sum", (y * t.constant(y.rows(), y.cols(), weights.to_vec())).sum());
+    let s = s.input();
+    let inputs = Inputs::new(1, 1, &[]).with(s, x).weighted(sum, vec![1.0]);
     let program = Program::<f64>::new(&t.finish(), 1);
-    program.gradient(&run, &Threads::new(1), Strategy::Recompute).sequences.concat()
+    program.gradient(&inputs, &Threads::new(1), Strategy::Recompute).input(s).to_vec()
 }
 
 #[test]
@@ -144,10 +141,7 @@ fn outer_matches_its_definition() {
         [(5, 70, 3, 1), (4, 33, 2, 2), (7, 16, 5, 3), (3, 17, 4, 4), (2, 9, 3, 16), (6, 5, 2, 8)]
     {
         let (a, b) = (noise(3, nx * m * samples), noise(4, ny * m * samples));
-        let t = Tracer::new();
-        t.record("y", t.sequence("a", nx, m).outer(t.sequence("b", ny, m)));
-        let trace = t.finish();
-        for y in [evaluate::<f32>(samples, &[&a, &b], &trace), evaluate::<f64>(samples, &[&a, &b], &trace)] {
+        for y in evaluate(samples, &[((nx, m), &a), ((ny, m), &b)], |v| v[0].outer(v[1])) {
             for (at, y) in y.iter().enumerate() {
                 let (j, i, s) = (at % ny, at / ny % nx, at / (nx * ny));
                 let want: f64 = (0..m).map(|k| a[(s * nx + i) * m + k] * b[(s * ny + j) * m + k]).sum();
@@ -160,11 +154,11 @@ fn outer_matches_its_definition() {
 #[test]
 fn patches_match_their_definition() {
     for (patch, periodic, sampling, samples) in [
-        (4, false, Sampling::Cell, 1),
-        (3, true, Sampling::Cell, 2),
-        (3, false, Sampling::Linear, 4),
-        (4, true, Sampling::Linear, 1),
-        (5, false, Sampling::Linear, 3),
+        (4, false, Interpolation::Cell, 1),
+        (3, true, Interpolation::Cell, 2),
+        (3, false, Interpolation::Linear, 4),
+        (4, true, Interpolation::Linear, 1),
+        (5, false, Interpolation::Linear, 3),
     ] {
         let (lattice, agents, channels) = (patch_lattice(patch, periodic, sampling), 6, 2);
         let [nx, ny] = lattice.n;
@@ -172,11 +166,8 @@ fn patches_match_their_definition() {
         let mut xi: Vec<f64> = noise(8, samples * 2 * agents).iter().map(|x| 0.5 + 0.7 * x).collect();
         (xi[0], xi[agents + 1]) = (1.0, 0.0);
         let fields = noise(9, samples * channels * nx * ny);
-        let t = Tracer::new();
-        t.record("y", t.sequence("xi", 2, agents).patches(t.sequence("f", channels * nx, ny), lattice));
-        let trace = t.finish();
-        let [single, double] =
-            [evaluate::<f32>, evaluate::<f64>].map(|f| f(samples, &[&xi, &fields], &trace));
+        let given = [((2, agents), &xi[..]), ((channels * nx, ny), &fields[..])];
+        let [single, double] = evaluate(samples, &given, |v| v[0].patches(v[1], lattice));
         let mut at = 0;
         for s in 0..samples {
             let point = |ch: usize, x: i64, y: i64| {
@@ -204,8 +195,8 @@ fn patches_match_their_definition() {
                 let (x, y) = (x + i as i64, y + j as i64);
                 let mix = |a: f64, low: f64, high: f64| (1.0 - a) * low + a * high;
                 let want = match sampling {
-                    Sampling::Cell => point(ch, x, y),
-                    Sampling::Linear => mix(
+                    Interpolation::Cell => point(ch, x, y),
+                    Interpolation::Linear => mix(
                         ay,
                         mix(ax, point(ch, x, y), point(ch, x + 1, y)),
                         mix(ax, point(ch, x, y + 1), point(ch, x + 1, y + 1)),

@@ -20,11 +20,11 @@ fn noise(seed: u64, count: usize) -> Vec<f64> {
 }
 
 /// A matrix in both forms: for the engine, and column by column.
-type Matrix = (Axis, Vec<Vec<f64>>);
+type Matrix = (AxisMatrix, Vec<Vec<f64>>);
 
 fn dense(inputs: usize, outputs: usize, seed: u64) -> Matrix {
     let columns: Vec<Vec<f64>> = (0..inputs).map(|k| noise(seed + k as u64, outputs)).collect();
-    (Axis::dense(columns.clone()), columns)
+    (AxisMatrix::dense(columns.clone()), columns)
 }
 
 fn folded(counts: [usize; 4], order: [usize; 4], height: usize, seed: u64) -> Matrix {
@@ -36,7 +36,7 @@ fn folded(counts: [usize; 4], order: [usize; 4], height: usize, seed: u64) -> Ma
         SIGNS[p].iter().flat_map(|sign| quarter.iter().map(move |v| sign * v)).collect::<Vec<f64>>()
     };
     let columns = order.iter().flat_map(|&p| parts[p].iter().map(move |q| whole(p, q))).collect();
-    (Axis::folded(parts, order), columns)
+    (AxisMatrix::folded(parts, order), columns)
 }
 
 /// Matrices for the two axes, of sizes that fill tiles and vectors and that do not.
@@ -50,19 +50,6 @@ fn pairs() -> Vec<[Matrix; 2]> {
         [folded([4, 5, 3, 4], [2, 3, 0, 1], 7, 1), dense(5, 6, 2)],
         [dense(5, 6, 1), folded([4, 4, 3, 4], [0, 1, 2, 3], 6, 2)],
     ]
-}
-
-fn run<'a, T>(sequences: &[&'a [T]], samples: usize) -> Run<'a, T> {
-    Run {
-        samples,
-        steps: 1,
-        params: &[],
-        fixed: vec![],
-        states: vec![],
-        sequences: sequences.to_vec(),
-        weights: vec![vec![1.0]],
-        carry_limit: None,
-    }
 }
 
 /// Checks value and gradient of a linear map `[inputs][cols]` to `[outputs][cols]` against its matrix
@@ -92,14 +79,15 @@ fn check_chunk<T: Real>(
     let s = t.sequence("x", inputs, cols);
     // used twice, so that the second adjoint is added to the first
     let y = build(s) + build(s * 0.5);
-    t.term("value", (y * t.constant(outputs, cols, weight.clone())).sum());
-    t.record("y", y);
+    let value = t.term("value", (y * t.constant(outputs, cols, weight.clone())).sum());
+    let (s, y) = (s.input(), t.record("y", y));
     let program = Program::<T>::with_isa(&t.finish(), chunk, isa);
     let threads = Threads::new(1);
     let cast: Vec<T> = x.iter().map(|&x| T::of(x)).collect();
-    let values = program.forward(&run(&[&cast], samples), &threads).records.swap_remove(0);
-    let gradient =
-        program.gradient(&run(&[&cast], samples), &threads, Strategy::Recompute).sequences.swap_remove(0);
+    let given = Inputs::new(samples, 1, &[]).with(s, &cast).weighted(value, vec![1.0]);
+    let (outcome, gradient) =
+        (program.forward(&given, &threads), program.gradient(&given, &threads, Strategy::Recompute));
+    let (values, gradient) = (outcome.record(y), gradient.input(s));
     for s in 0..samples {
         for c in 0..cols {
             for i in 0..outputs {
@@ -165,12 +153,16 @@ fn quadratic_forms_agree_with_central_differences() {
         for chunk in [1, 2, 16] {
             let t = Tracer::new();
             let (a, b) = (t.sequence("p", rows, 1), t.sequence("q", rows, 1));
-            t.term("value", (a.quadratic(b, form).sin() + a * b).sum());
+            let term = t.term("value", (a.quadratic(b, form).sin() + a * b).sum());
+            let (a, b) = (a.input(), b.input());
+            fn given<'a>([a, b]: [(Input, &'a [f64]); 2], samples: usize, term: Term) -> Inputs<'a, f64> {
+                Inputs::new(samples, 1, &[]).with(a.0, a.1).with(b.0, b.1).weighted(term, vec![1.0])
+            }
             let program = Program::<f64>::with_isa(&t.finish(), chunk, isa);
             let threads = Threads::new(1);
             let value = |p: &[f64], q: &[f64]| {
-                program.forward(&run(&[p, q], samples), &threads).terms[0].iter().sum::<f64>()
-                    / samples as f64
+                let outcome = program.forward(&given([(a, p), (b, q)], samples, term), &threads);
+                outcome.term(term).iter().sum::<f64>() / samples as f64
             };
             let exact: f64 = p
                 .iter()
@@ -178,8 +170,9 @@ fn quadratic_forms_agree_with_central_differences() {
                 .map(|(p, q)| (form[0] * p * p + form[1] * p * q + form[2] * q * q).sin() + p * q)
                 .sum();
             assert!((value(&p, &q) - exact / samples as f64).abs() < 1e-12);
-            let gradient =
-                program.gradient(&run(&[&p, &q], samples), &threads, Strategy::Recompute).sequences;
+            let inputs = given([(a, &p), (b, &q)], samples, term);
+            let gradient = program.gradient(&inputs, &threads, Strategy::Recompute);
+            let gradient = [gradient.input(a), gradient.input(b)];
             for k in 0..samples * rows {
                 let moved = |by: f64| {
                     let (mut p, mut q) = (p.clone(), q.clone());

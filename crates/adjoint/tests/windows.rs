@@ -12,36 +12,25 @@ fn noise(count: usize, seed: usize) -> Vec<f64> {
     (0..count).map(|i| ((i * 7919 + seed * 104_729) as f64 * 0.618_033_988_75).fract()).collect()
 }
 
-fn trace(periodic: bool) -> Trace {
-    let lattice = Lattice { width: 6, n: POINTS, density: 40.0, periodic, sampling: Sampling::Cell };
+/// The windows, then the adjoints of the fields.
+fn run<T: Real>(isa: Isa, periodic: bool, samples: usize, chunk: usize, reach: f64) -> Vec<f64> {
+    let lattice = Lattice { width: 6, n: POINTS, density: 40.0, periodic, sampling: Interpolation::Cell };
     let t = Tracer::new();
     let xi = t.sequence("xi", 1, AGENTS);
     let fields = [t.sequence("a", POINTS, 1), t.sequence("b", POINTS, 1)];
     let y = xi.windows(&fields, lattice);
-    t.term("value", (y * t.constant(y.rows(), AGENTS, noise(y.shape().size(), 4))).sum());
-    t.record("y", y);
-    t.finish()
-}
-
-/// The windows, then the adjoints of the fields.
-fn run<T: Real>(isa: Isa, periodic: bool, samples: usize, chunk: usize, reach: f64) -> Vec<f64> {
+    let value = t.term("value", (y * t.constant(y.rows(), AGENTS, noise(y.shape().size(), 4))).sum());
+    let ([a, b], places, y) = (fields.map(|field| field.input()), xi.input(), t.record("y", y));
     let real = |numbers: Vec<f64>| numbers.into_iter().map(T::of).collect::<Vec<_>>();
     let xi = real(noise(samples * AGENTS, 1).iter().map(|x| 0.5 + reach * (x - 0.5)).collect());
-    let (a, b) = (real(noise(samples * POINTS, 2)), real(noise(samples * POINTS, 3)));
-    let run = Run {
-        samples,
-        steps: 1,
-        params: &[],
-        fixed: vec![],
-        states: vec![],
-        sequences: vec![&xi, &a, &b],
-        weights: vec![vec![1.0]],
-        carry_limit: None,
-    };
-    let (program, threads) = (Program::<T>::with_isa(&trace(periodic), chunk, isa), Threads::new(1));
-    let y = program.forward(&run, &threads).records.remove(0);
-    let adjoints = program.gradient(&run, &threads, Strategy::Recompute).sequences;
-    y.iter().chain(adjoints[1..].iter().flatten()).map(|x| x.f64()).collect()
+    let (first, second) = (real(noise(samples * POINTS, 2)), real(noise(samples * POINTS, 3)));
+    let inputs = Inputs::new(samples, 1, &[]).with(places, &xi).with(a, &first).with(b, &second);
+    let inputs = inputs.weighted(value, vec![1.0]);
+    let (program, threads) = (Program::<T>::with_isa(&t.finish(), chunk, isa), Threads::new(1));
+    let outcome = program.forward(&inputs, &threads);
+    let gradient = program.gradient(&inputs, &threads, Strategy::Recompute);
+    let all = [outcome.record(y), gradient.input(a), gradient.input(b)];
+    all.iter().flat_map(|part| part.iter()).map(|x| x.f64()).collect()
 }
 
 #[test]

@@ -23,43 +23,102 @@
 
 use crate::actuation::Actuation;
 use crate::config::Config;
+use crate::disturbance::RandomInput;
 use crate::moments::{Coordinates, Moments};
-use crate::objective::{self, Step, Weights};
+use crate::objective::{self, LossTerm, Step, Weights};
 use crate::observation::tracked;
 use crate::obstacles::Discs;
 use crate::policy::{self, Action, Policy, Sight};
-use cinoc_adjoint::{Trace, Tracer, Var};
+use cinoc_adjoint::{Input, Record, Term, Trace, Tracer, Var};
+
+/// A traced control step, and the handles of what a run of it gives and takes.
+pub struct TracedStep {
+    /// The step.
+    pub trace: Trace,
+    /// Its inputs.
+    pub inputs: StepInputs,
+    /// Its terms of the objective.
+    pub terms: Vec<(&'static LossTerm, Term)>,
+    /// What can be watched.
+    pub records: StepRecords,
+}
+
+/// Inputs of a control step, as the table above says.
+#[derive(Clone, Debug)]
+pub struct StepInputs {
+    /// The field.
+    pub z: Input,
+    /// Its target.
+    pub target: Input,
+    /// Where the agents are; none in a loop without agents.
+    pub xi: Option<Input>,
+    /// Velocities of the step before.
+    pub previous_v: Option<Input>,
+    /// The first field again.
+    pub start: Option<Input>,
+    /// How much the errors of a case count.
+    pub importance: Option<Input>,
+    /// Noise and failures.
+    pub random: Vec<(RandomInput, Input)>,
+}
+
+impl StepInputs {
+    /// The inputs that are given before the first step.
+    pub fn before_first_step(&self) -> impl Iterator<Item = Input> {
+        let StepInputs { z, target, xi, previous_v, start, importance, random: _ } = *self;
+        [Some(z), Some(target), xi, previous_v, start, importance].into_iter().flatten()
+    }
+}
+
+/// What can be watched of a control step.
+#[derive(Clone, Copy, Debug)]
+pub struct StepRecords {
+    /// The field after it.
+    pub z: Record,
+    /// Mean of `(z - z*)^2` after it.
+    pub error: Record,
+    /// Of a density, how far centroid and spread are from those of the target.
+    pub moment: Option<Record>,
+    /// Where the agents are after it; none in a loop without agents.
+    pub xi: Option<Record>,
+    /// Intensities, where agents have any.
+    pub u: Option<Record>,
+    /// Velocities, where agents move.
+    pub v: Option<Record>,
+}
 
 /// Traces one control step with `config.agents` agents, with the terms of the objective or without, the agents with weights
 /// or all of weight 1.
 ///
 /// # Panics
 /// If the weights are not one per agent, or they come with the term `coll`.
-pub fn trace(config: &Config, terms: bool, weights: Option<&[f64]>) -> Trace {
-    traced(config, terms, weights, Decides::Policy)
+pub fn trace(config: &Config, terms: bool, weights: Option<&[f64]>) -> TracedStep {
+    let tracer = Tracer::new();
+    let policy = Box::new(Policy::declare(&tracer, config));
+    let (inputs, terms, records) = control_step(&tracer, config, terms, weights, Decides::Policy(policy));
+    TracedStep { trace: tracer.finish(), inputs, terms, records }
 }
 
 /// Traces one control step of a task whose actions are given, `action` (`[actions][agents]`, in units of their bounds), a sequence: the
-/// environment of a learner that does not look into the physics, or of a planner that does.
-pub fn driven_trace(config: &Config) -> Trace {
-    traced(config, true, None, Decides::Caller)
+/// environment of a learner that does not look into the physics, or of a planner that does. Returns the handle of the actions
+/// with it.
+pub fn driven_trace(config: &Config) -> (TracedStep, Input) {
+    let tracer = Tracer::new();
+    let action = tracer.sequence("action", policy::actions(config), config.agents);
+    let (inputs, terms, records) = control_step(&tracer, config, true, None, Decides::Caller(action));
+    let action = action.input();
+    (TracedStep { trace: tracer.finish(), inputs, terms, records }, action)
 }
 
 /// Who decides what the agents do.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Decides {
-    Policy,
-    Caller,
-}
-
-fn traced(config: &Config, terms: bool, weights: Option<&[f64]>, decides: Decides) -> Trace {
-    let tracer = Tracer::new();
-    control_step(&tracer, config, terms, weights, decides);
-    tracer.finish()
+enum Decides<'t> {
+    Policy(Box<Policy<'t>>),
+    /// The actions in units of their bounds.
+    Caller(Var<'t>),
 }
 
 /// Traces one control interval without agents: state `z`, fixed `target`, records `z` and `error`.
-pub fn uncontrolled_trace(config: &Config) -> Trace {
+pub fn uncontrolled_trace(config: &Config) -> TracedStep {
     let (tracer, z_rows, (rows, cols)) = (Tracer::new(), config.state_shape().0, config.shape());
     let (z, target) = (tracer.state("z", z_rows, cols), tracer.fixed("target", z_rows, cols));
     let dynamics = config.dynamics();
@@ -67,15 +126,28 @@ pub fn uncontrolled_trace(config: &Config) -> Trace {
     let nothing = tracer.constant(fields * rows, cols, vec![0.0; fields * rows * cols]);
     let next = dynamics.interval(z, dynamics.response(nothing), config.time.substeps);
     tracer.advance(z, next);
-    record_field(&tracer, next, moments(config, next, target), error(config, next, target));
-    tracer.finish()
+    let records = record_field(&tracer, next, moments(config, next, target), error(config, next, target));
+    let inputs = StepInputs {
+        z: z.input(),
+        target: target.input(),
+        xi: None,
+        previous_v: None,
+        start: None,
+        importance: None,
+        random: Vec::new(),
+    };
+    TracedStep { trace: tracer.finish(), inputs, terms: Vec::new(), records }
 }
 
-fn control_step(tracer: &Tracer, config: &Config, terms: bool, weights: Option<&[f64]>, decides: Decides) {
+fn control_step<'t>(
+    tracer: &'t Tracer,
+    config: &Config,
+    terms: bool,
+    weights: Option<&[f64]>,
+    decides: Decides<'t>,
+) -> (StepInputs, Vec<(&'static LossTerm, Term)>, StepRecords) {
     let ((rows, cols), dims, agents) = (config.state_shape(), config.task.dims, config.agents);
     let dynamics = config.dynamics();
-    let policy = (decides == Decides::Policy).then(|| Policy::declare(tracer, config));
-
     let (z, target) = (tracer.state("z", rows, cols), tracer.fixed("target", rows, cols));
     let xi =
         if config.mobile() { tracer.state("xi", dims, agents) } else { tracer.fixed("xi", dims, agents) };
@@ -85,10 +157,12 @@ fn control_step(tracer: &Tracer, config: &Config, terms: bool, weights: Option<&
     let weights = weights
         .map(|each| Weights { each: tracer.constant(1, agents, each.to_vec()), total: each.iter().sum() });
 
-    let alive = failing(config, terms).then(|| tracer.sequence("alive", 1, agents));
-    let decided = match policy {
-        Some(policy) => {
-            let seen = with_noise(z, "sensor_noise", config.noise.sensor);
+    let mut random = Vec::new();
+    let alive =
+        failing(config, terms).then(|| random_input(tracer, RandomInput::Alive, 1, agents, &mut random));
+    let decided = match decides {
+        Decides::Policy(policy) => {
+            let seen = with_noise(z, RandomInput::SensorNoise, config.noise.sensor, &mut random);
             // an agent that stands for many counts as many
             let noticed = alive.filter(|_| config.failure.seen);
             let counted = match (noticed, weights) {
@@ -97,9 +171,9 @@ fn control_step(tracer: &Tracer, config: &Config, terms: bool, weights: Option<&
             };
             policy.act(Sight::new(config, seen, target, xi, counted))
         }
-        None => policy::scaled(config, tracer.sequence("action", policy::actions(config), agents)),
+        Decides::Caller(action) => policy::scaled(config, action),
     };
-    let (action, applied) = disturbed(config, decided, alive);
+    let (action, applied) = disturbed(config, decided, alive, &mut random);
     let applied = weights.map_or(applied, |weights| applied.map(|value| weights.each * value));
 
     let response = Actuation::new(config).response(dynamics.as_ref(), xi, applied);
@@ -127,15 +201,25 @@ fn control_step(tracer: &Tracer, config: &Config, terms: bool, weights: Option<&
         previous_v,
         weights,
     };
-    for term in objective::active(config).filter(|_| terms) {
-        if let Some(value) = term.value(config, &step) {
-            tracer.term(term.name, value);
-        }
-    }
-    record_field(tracer, next, moments, error);
-    tracer.record("xi", moved);
-    action.u.into_iter().for_each(|u| tracer.record("u", u));
-    action.v.into_iter().for_each(|v| tracer.record("v", v));
+    let term = |term: &'static LossTerm| Some((term, tracer.term(term.name, term.value(config, &step)?)));
+    let terms = objective::active(config).filter(|_| terms).filter_map(term).collect();
+    let field = record_field(tracer, next, moments, error);
+    let records = StepRecords {
+        xi: Some(tracer.record("xi", moved)),
+        u: action.u.map(|u| tracer.record("u", u)),
+        v: action.v.map(|v| tracer.record("v", v)),
+        ..field
+    };
+    let inputs = StepInputs {
+        z: z.input(),
+        target: target.input(),
+        xi: Some(xi.input()),
+        previous_v: previous_v.map(Var::input),
+        start: start.map(Var::input),
+        importance: importance.map(Var::input),
+        random,
+    };
+    (inputs, terms, records)
 }
 
 /// Mean square of what is left to do: the distance of the tracked fields from their targets.
@@ -151,11 +235,19 @@ fn moments<'t>(config: &Config, z: Var<'t>, target: Var<'t>) -> Option<[Moments<
     })
 }
 
-fn record_field<'t>(tracer: &'t Tracer, z: Var<'t>, moments: Option<[Moments<'t>; 2]>, error: Var<'t>) {
-    tracer.record("z", z);
-    tracer.record("error", error);
-    if let Some([now, target]) = moments {
-        tracer.record("moment", now.distance(target));
+fn record_field<'t>(
+    tracer: &'t Tracer,
+    z: Var<'t>,
+    moments: Option<[Moments<'t>; 2]>,
+    error: Var<'t>,
+) -> StepRecords {
+    StepRecords {
+        z: tracer.record("z", z),
+        error: tracer.record("error", error),
+        moment: moments.map(|[now, target]| tracer.record("moment", now.distance(target))),
+        xi: None,
+        u: None,
+        v: None,
     }
 }
 
@@ -172,17 +264,40 @@ fn moved<'t>(config: &Config, xi: Var<'t>, v: Var<'t>) -> Var<'t> {
     Discs::of(config).map_or(inside, |discs| discs.filter(inside))
 }
 
+/// Declares a random input and lists it.
+fn random_input<'t>(
+    tracer: &'t Tracer,
+    what: RandomInput,
+    rows: usize,
+    cols: usize,
+    all: &mut Vec<(RandomInput, Input)>,
+) -> Var<'t> {
+    let drawn = tracer.sequence(what.name(), rows, cols);
+    all.push((what, drawn.input()));
+    drawn
+}
+
 /// `value` plus noise of standard deviation `sigma`, given as a sequence of N(0, 1).
-fn with_noise<'t>(value: Var<'t>, name: &str, sigma: f64) -> Var<'t> {
+fn with_noise<'t>(
+    value: Var<'t>,
+    noise: RandomInput,
+    sigma: f64,
+    all: &mut Vec<(RandomInput, Input)>,
+) -> Var<'t> {
     if sigma == 0.0 {
         return value;
     }
-    value + sigma * value.tracer().sequence(name, value.rows(), value.cols())
+    value + sigma * random_input(value.tracer(), noise, value.rows(), value.cols(), all)
 }
 
 /// The action with failed agents silenced, and what of it reaches the physics: noisy where agents are alive.
-fn disturbed<'t>(config: &Config, decided: Action<'t>, alive: Option<Var<'t>>) -> (Action<'t>, Action<'t>) {
-    let noisy = |value: Var<'t>| with_noise(value, "actuator_noise", config.noise.actuator);
+fn disturbed<'t>(
+    config: &Config,
+    decided: Action<'t>,
+    alive: Option<Var<'t>>,
+    random: &mut Vec<(RandomInput, Input)>,
+) -> (Action<'t>, Action<'t>) {
+    let mut noisy = |value| with_noise(value, RandomInput::ActuatorNoise, config.noise.actuator, random);
     // where agents have intensities those are noisy, else the velocities they stir with
     let applied = match decided.u {
         Some(u) => Action { u: Some(noisy(u)), v: decided.v },

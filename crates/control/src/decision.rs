@@ -6,49 +6,64 @@
 use crate::actuation::Actuation;
 use crate::config::Config;
 use crate::policy::{self, Policy, Sight};
-use cinoc_adjoint::{Program, Real, Session, Threads, Trace, Tracer};
-use std::sync::Arc;
+use cinoc_adjoint::{Input, Inputs, Program, Real, Record, Session, Threads, Trace, Tracer};
 
-/// Traces a decision: sequences `z` and `xi`, fixed `target`, records `u`, where agents have intensities, and `v`, where they move.
-pub fn trace(config: &Config) -> Trace {
-    let tracer = Tracer::new();
-    let sight = sight(&tracer, config);
-    let action = Policy::declare(&tracer, config).act(sight);
-    action.u.into_iter().for_each(|u| tracer.record("u", u));
-    action.v.into_iter().for_each(|v| tracer.record("v", v));
-    tracer.finish()
+/// Inputs of a decision: the field and the positions of every step, the target.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// The field.
+    pub z: Input,
+    /// Positions.
+    pub xi: Input,
+    /// Target of the whole run.
+    pub target: Input,
 }
 
-/// Traces what lies between field and action, for checks: records `observation`, the trunk's `features` and `raw` (`[..][agents]` each)
-/// and `forcing`, a field or, of a flow, its two components with the drift.
-pub fn inspection_trace(config: &Config) -> Trace {
+/// What lies between field and action, traced.
+pub struct Inspection {
+    /// The step.
+    pub trace: Trace,
+    /// Its inputs.
+    pub seen: Seen,
+    /// What every agent observes, `[numbers][agents]`.
+    pub observation: Record,
+    /// Features of the trunk, `[features][agents]`.
+    pub features: Record,
+    /// Outputs of the network, `[outputs][agents]`.
+    pub raw: Record,
+    /// The forcing: a field or, of a flow, its two components with the drift.
+    pub forcing: Record,
+}
+
+/// Traces what lies between field and action, for checks.
+pub fn inspection(config: &Config) -> Inspection {
     let tracer = Tracer::new();
-    let sight = sight(&tracer, config);
+    let (sight, seen) = sight(&tracer, config);
     let (raw, action) = {
         let policy = Policy::declare(&tracer, config);
         (policy.raw(sight), policy.act(sight))
     };
-    tracer.record("observation", policy::observation(config, sight));
-    tracer.record("features", policy::features(config, sight));
-    tracer.record("raw", raw);
+    let observation = tracer.record("observation", policy::observation(config, sight));
+    let features = tracer.record("features", policy::features(config, sight));
+    let raw = tracer.record("raw", raw);
     let forcing = Actuation::new(config).forcing(sight.xi, action);
-    tracer.record(
-        "forcing",
-        match config.physics.get("drift") {
-            Some(drift) => {
-                let rows = forcing.rows() / 2;
-                forcing.slice(0..rows).stack(forcing.slice(rows..2 * rows) + drift)
-            }
-            None => forcing,
-        },
-    );
-    tracer.finish()
+    let forcing = match config.physics.get("drift") {
+        Some(drift) => {
+            let rows = forcing.rows() / 2;
+            forcing.slice(0..rows).stack(forcing.slice(rows..2 * rows) + drift)
+        }
+        None => forcing,
+    };
+    let forcing = tracer.record("forcing", forcing);
+    Inspection { trace: tracer.finish(), seen, observation, features, raw, forcing }
 }
 
-fn sight<'t>(tracer: &'t Tracer, config: &Config) -> Sight<'t> {
+fn sight<'t>(tracer: &'t Tracer, config: &Config) -> (Sight<'t>, Seen) {
     let (rows, cols) = config.state_shape();
     let (z, target) = (tracer.sequence("z", rows, cols), tracer.fixed("target", rows, cols));
-    Sight::new(config, z, target, tracer.sequence("xi", config.task.dims, config.agents), None)
+    let xi = tracer.sequence("xi", config.task.dims, config.agents);
+    let seen = Seen { z: z.input(), xi: xi.input(), target: target.input() };
+    (Sight::new(config, z, target, xi, None), seen)
 }
 
 /// A policy ready to be given parameters.
@@ -64,32 +79,36 @@ fn sight<'t>(tracer: &'t Tracer, config: &Config) -> Sight<'t> {
 /// let _controller = decision.controller(&vec![0.0; param_count(&config)], &target);
 /// ```
 pub struct Decision<T: Real> {
-    program: Arc<Program<T>>,
-    records: Records,
-}
-
-/// Which records hold the intensities and the velocities.
-#[derive(Clone, Copy)]
-struct Records {
-    u: Option<usize>,
-    v: Option<usize>,
+    program: Program<T>,
+    seen: Seen,
+    /// Intensities, where agents have any.
+    u: Option<Record>,
+    /// Velocities, where agents move.
+    v: Option<Record>,
 }
 
 impl<T: Real> Decision<T> {
     /// For `config.agents` agents.
     pub fn new(config: &Config) -> Decision<T> {
-        let trace = trace(config);
-        let place = |name| trace.records().position(|(known, _)| known == name);
-        Decision {
-            records: Records { u: place("u"), v: place("v") },
-            program: Arc::new(Program::new(&trace, 1)),
-        }
+        let tracer = Tracer::new();
+        let (sight, seen) = sight(&tracer, config);
+        let action = Policy::declare(&tracer, config).act(sight);
+        let u = action.u.map(|u| tracer.record("u", u));
+        let v = action.v.map(|v| tracer.record("v", v));
+        Decision { program: Program::new(&tracer.finish(), 1), seen, u, v }
     }
 
     /// A controller with these parameters, towards this target. What depends on them only is worked out here.
     pub fn controller(&self, params: &[T], target: &[T]) -> Controller<T> {
-        let session = Session::new(self.program.clone(), 1, params, &[target], &[]);
-        Controller { session, threads: Threads::new(1), records: self.records }
+        let inputs = Inputs::new(1, 0, params).with(self.seen.target, target);
+        let room = |record: Record| (record, vec![T::default(); record.shape().size()]);
+        Controller {
+            session: Session::new(&self.program, &inputs),
+            threads: Threads::new(1),
+            seen: self.seen,
+            u: self.u.map(room),
+            v: self.v.map(room),
+        }
     }
 }
 
@@ -110,7 +129,10 @@ impl<T: Real> Decision<T> {
 pub struct Controller<T: Real> {
     session: Session<T>,
     threads: Threads,
-    records: Records,
+    seen: Seen,
+    /// Records with room for their numbers.
+    u: Option<(Record, Vec<T>)>,
+    v: Option<(Record, Vec<T>)>,
 }
 
 /// What the agents are told.
@@ -125,8 +147,11 @@ pub struct Decided<'a, T> {
 impl<T: Real> Controller<T> {
     /// Actions for the field `z` and agents at `xi` (all first coordinates, then all second ones).
     pub fn decide(&mut self, z: &[T], xi: &[T]) -> Decided<'_, T> {
-        self.session.step(&[z, xi], &self.threads);
-        let record = |place: Option<usize>| place.map(|place| self.session.only_record(place));
-        Decided { u: record(self.records.u), v: record(self.records.v) }
+        self.session.step(&[(self.seen.z, z), (self.seen.xi, xi)], &self.threads);
+        for (record, values) in self.u.iter_mut().chain(&mut self.v) {
+            self.session.copy_record(*record, values);
+        }
+        let [u, v] = [&self.u, &self.v].map(|record| record.as_ref().map(|(_, values)| &values[..]));
+        Decided { u, v }
     }
 }

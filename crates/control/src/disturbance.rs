@@ -10,6 +10,28 @@ use rand::Rng;
 use rand::seq::index;
 use rand_chacha::ChaCha8Rng;
 
+/// An input of the closed loop that is drawn at random, for every step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RandomInput {
+    /// N(0, 1) per grid point: what sensors add to the field.
+    SensorNoise,
+    /// N(0, 1) per intensity, or per component of the velocity where agents have no intensities.
+    ActuatorNoise,
+    /// 1 per agent at work, 0 per failed agent.
+    Alive,
+}
+
+impl RandomInput {
+    /// Its name in listings.
+    pub fn name(self) -> &'static str {
+        match self {
+            RandomInput::SensorNoise => "sensor_noise",
+            RandomInput::ActuatorNoise => "actuator_noise",
+            RandomInput::Alive => "alive",
+        }
+    }
+}
+
 /// Where the disturbances of a batch come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Disturbance {
@@ -76,20 +98,20 @@ impl Disturbance {
         positions
     }
 
-    /// The values of a sequence input of the closed loop for one sample, `[steps][size]`. A sample that goes on where so many `rounds`
+    /// The values of a random input of the closed loop for one sample, `[steps][size]`. A sample that goes on where so many `rounds`
     /// before it ended lacks the agents it had lost.
-    pub fn draw(&self, config: &Config, input: &str, sample: usize, rounds: usize) -> Vec<f64> {
+    pub fn draw(&self, config: &Config, input: RandomInput, sample: usize, rounds: usize) -> Vec<f64> {
         let (steps, agents) = (config.time.steps, config.agents);
         let rng = |training: Purpose, evaluation: Purpose| {
             let purpose = if self.during == During::Training { training } else { evaluation };
             stream(self.seed, purpose, self.first + sample as u64)
         };
         match input {
-            "sensor_noise" => normals(
+            RandomInput::SensorNoise => normals(
                 &mut rng(Purpose::TrainingSensors, Purpose::HeldOutSensors),
                 steps * config.state_size(),
             ),
-            "actuator_noise" => {
+            RandomInput::ActuatorNoise => {
                 // one per intensity, or per component of the velocity where agents have none
                 let noisy = if config.actuation.u_max.is_some() { 1 } else { config.task.dims };
                 normals(
@@ -97,7 +119,7 @@ impl Disturbance {
                     steps * noisy * agents,
                 )
             }
-            "alive" => {
+            RandomInput::Alive => {
                 let mut lost = self.lost(config, sample, rounds);
                 let which = match lost.evenly {
                     true => (agents - lost.count..agents).collect(),
@@ -105,7 +127,6 @@ impl Disturbance {
                 };
                 alive(steps, agents, if rounds > 0 { 0 } else { lost.step }, &which)
             }
-            name => unreachable!("a closed loop has no sequence {name}"),
         }
     }
 
@@ -163,7 +184,7 @@ mod tests {
 
     #[test]
     fn the_chosen_share_fails_at_the_chosen_step() {
-        let alive = Disturbance::evaluation(1, 0).draw(&config(), "alive", 0, 0);
+        let alive = Disturbance::evaluation(1, 0).draw(&config(), RandomInput::Alive, 0, 0);
         for (step, row) in alive.chunks(20).enumerate() {
             assert_eq!(row.iter().sum::<f64>(), if step < 3 { 20.0 } else { 15.0 });
         }
@@ -173,7 +194,7 @@ mod tests {
     fn training_loses_a_random_share_from_a_random_step_on() {
         let sets = ["train.failure=[0.1, 0.5]", "failure.share=0"].map(String::from);
         let config = config().with_sets(&sets).unwrap();
-        let drawn = |sample| Disturbance::training(1, 0, 64).draw(&config, "alive", sample, 0);
+        let drawn = |sample| Disturbance::training(1, 0, 64).draw(&config, RandomInput::Alive, sample, 0);
         let (mut at_once, mut losses) = (0, Vec::new());
         for alive in (0..64).map(drawn) {
             let rows: Vec<f64> = alive.chunks(20).map(|row| row.iter().sum()).collect();
@@ -191,7 +212,9 @@ mod tests {
         let sets = ["train.failure=[0.1, 0.5]", "failure.share=0"].map(String::from);
         let config = config().with_sets(&sets).unwrap();
         let batch = config.train.batch;
-        let draw = |update, rounds| Disturbance::training(1, update, batch).draw(&config, "alive", 3, rounds);
+        let draw = |update, rounds| {
+            Disturbance::training(1, update, batch).draw(&config, RandomInput::Alive, 3, rounds)
+        };
         let (before, after) = (draw(4, 0), draw(6, 2));
         assert!(after.chunks(20).all(|row| row == &before[80..]), "from its first step on");
     }
@@ -230,8 +253,10 @@ mod tests {
         let (start, training) = (start_positions(&config), Disturbance::training(1, 0, 200));
         let mut fewer = 0;
         for sample in 0..200 {
-            let (places, alive) =
-                (training.starts(&config, &start, sample), training.draw(&config, "alive", sample, 0));
+            let (places, alive) = (
+                training.starts(&config, &start, sample),
+                training.draw(&config, RandomInput::Alive, sample, 0),
+            );
             if places == start {
                 continue;
             }
@@ -248,10 +273,10 @@ mod tests {
     #[test]
     fn a_sample_keeps_its_noise_wherever_it_stands_in_a_batch() {
         let (config, draw) = (config(), |from: usize, sample| {
-            Disturbance::evaluation(1, from).draw(&config(), "sensor_noise", sample, 0)
+            Disturbance::evaluation(1, from).draw(&config(), RandomInput::SensorNoise, sample, 0)
         });
         assert_eq!(draw(0, 3), draw(2, 1));
         assert_ne!(draw(0, 3), draw(0, 2));
-        assert_ne!(draw(0, 0), Disturbance::training(1, 0, 32).draw(&config, "sensor_noise", 0, 0));
+        assert_ne!(draw(0, 0), Disturbance::training(1, 0, 32).draw(&config, RandomInput::SensorNoise, 0, 0));
     }
 }

@@ -97,7 +97,7 @@ impl Over {
 }
 
 /// A term of the objective.
-pub struct Term {
+pub struct LossTerm {
     /// Its name in configs and files.
     pub name: &'static str,
     over: Over,
@@ -105,24 +105,34 @@ pub struct Term {
     value: for<'t> fn(&Config, &Step<'t>) -> Option<Var<'t>>,
 }
 
-const TERMS: [Term; 13] = [
-    Term { name: "track", over: Over::All, weight: |loss| Some(loss.track), value: mean_square_error },
-    Term { name: "effort_u", over: Over::All, weight: |loss| loss.effort_u, value: effort_u },
-    Term { name: "effort_v", over: Over::All, weight: |loss| loss.effort_v, value: effort_v },
-    Term { name: "bound", over: Over::All, weight: |loss| loss.bound, value: bound },
-    Term { name: "coll", over: Over::All, weight: |loss| loss.coll, value: coll },
-    Term { name: "accel", over: Over::AllButFirst, weight: |loss| loss.accel, value: accel },
-    Term { name: "terminal", over: Over::Last, weight: |loss| Some(loss.terminal), value: mean_square_error },
-    Term { name: "total_forcing", over: Over::All, weight: |loss| loss.total_forcing, value: total_forcing },
-    Term { name: "obstacle", over: Over::All, weight: |loss| loss.obstacle, value: obstacle },
-    Term { name: "moment", over: Over::All, weight: |loss| loss.moment, value: moment },
-    Term { name: "moment_end", over: Over::Last, weight: |loss| loss.moment_end, value: moment },
-    Term { name: "mass", over: Over::All, weight: |loss| loss.mass, value: mass },
-    Term { name: "smooth", over: Over::AllButFirst, weight: |loss| loss.smooth, value: accel },
+const TERMS: [LossTerm; 13] = [
+    LossTerm { name: "track", over: Over::All, weight: |loss| Some(loss.track), value: mean_square_error },
+    LossTerm { name: "effort_u", over: Over::All, weight: |loss| loss.effort_u, value: effort_u },
+    LossTerm { name: "effort_v", over: Over::All, weight: |loss| loss.effort_v, value: effort_v },
+    LossTerm { name: "bound", over: Over::All, weight: |loss| loss.bound, value: bound },
+    LossTerm { name: "coll", over: Over::All, weight: |loss| loss.coll, value: coll },
+    LossTerm { name: "accel", over: Over::AllButFirst, weight: |loss| loss.accel, value: accel },
+    LossTerm {
+        name: "terminal",
+        over: Over::Last,
+        weight: |loss| Some(loss.terminal),
+        value: mean_square_error,
+    },
+    LossTerm {
+        name: "total_forcing",
+        over: Over::All,
+        weight: |loss| loss.total_forcing,
+        value: total_forcing,
+    },
+    LossTerm { name: "obstacle", over: Over::All, weight: |loss| loss.obstacle, value: obstacle },
+    LossTerm { name: "moment", over: Over::All, weight: |loss| loss.moment, value: moment },
+    LossTerm { name: "moment_end", over: Over::Last, weight: |loss| loss.moment_end, value: moment },
+    LossTerm { name: "mass", over: Over::All, weight: |loss| loss.mass, value: mass },
+    LossTerm { name: "smooth", over: Over::AllButFirst, weight: |loss| loss.smooth, value: accel },
 ];
 
 /// The terms with a weight above 0.
-pub fn active(config: &Config) -> impl Iterator<Item = &'static Term> {
+pub fn active(config: &Config) -> impl Iterator<Item = &'static LossTerm> {
     TERMS.iter().filter(|term| term.weight(config) > 0.0)
 }
 
@@ -136,7 +146,7 @@ pub fn needs_start(config: &Config) -> bool {
     active(config).any(|term| term.name == "mass")
 }
 
-impl Term {
+impl LossTerm {
     /// Its weight in the objective.
     pub fn weight(&self, config: &Config) -> f64 {
         (self.weight)(&config.loss).unwrap_or(0.0)

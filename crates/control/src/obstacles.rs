@@ -85,7 +85,7 @@ impl Discs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cinoc_adjoint::{Program, Run, Threads, Tracer};
+    use cinoc_adjoint::{Inputs, Program, Threads, Tracer};
 
     fn discs(sets: &[&str]) -> Discs {
         let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
@@ -97,19 +97,10 @@ mod tests {
     fn filtered(discs: &Discs, xi: &[f64]) -> Vec<f64> {
         let tracer = Tracer::new();
         let given = tracer.sequence("xi", 2, xi.len() / 2);
-        tracer.record("xi", discs.filter(given) + 0.0 * given);
-        let program = Program::<f64>::new(&tracer.finish(), 1);
-        let run = Run {
-            samples: 1,
-            steps: 1,
-            params: &[],
-            fixed: Vec::new(),
-            states: Vec::new(),
-            sequences: vec![xi],
-            weights: Vec::new(),
-            carry_limit: None,
-        };
-        program.forward(&run, &Threads::new(1)).records.swap_remove(0)
+        let moved = tracer.record("xi", discs.filter(given) + 0.0 * given);
+        let inputs = Inputs::new(1, 1, &[]).with(given.input(), xi);
+        let outcome = Program::<f64>::new(&tracer.finish(), 1).forward(&inputs, &Threads::new(1));
+        outcome.record(moved).to_vec()
     }
 
     #[test]

@@ -1,15 +1,14 @@
 //! Running a closed loop: from cases and parameters to trajectories and gradients.
 //!
-//! The inputs of a trace are filled by name, so that one type serves the controlled and the uncontrolled loop, static and
-//! mobile agents, with and without disturbances.
+//! One type serves the controlled and the uncontrolled loop, static and mobile agents, with and without disturbances.
 
 use crate::agents::start_positions;
-use crate::closed_loop;
+use crate::closed_loop::{self, StepInputs, StepRecords, TracedStep};
 use crate::config::Config;
 use crate::data::Cases;
 use crate::disturbance::Disturbance;
-use crate::objective;
-use cinoc_adjoint::{Gradient, Input, Outcome, Program, Real, Run, Shape, Strategy, Threads, Trace};
+use crate::objective::LossTerm;
+use cinoc_adjoint::{Gradient, Input, Inputs, Outcome, Program, Real, Strategy, Term, Threads};
 
 /// A loop ready to run, for `config.agents` agents and `config.time.steps` control steps.
 ///
@@ -31,35 +30,22 @@ use cinoc_adjoint::{Gradient, Input, Outcome, Program, Real, Run, Shape, Strateg
 pub struct ClosedLoop<T: Real> {
     config: Config,
     program: Program<T>,
-    fixed: Vec<Input>,
-    states: Vec<Input>,
-    sequences: Vec<Input>,
-    records: Vec<(String, Shape)>,
-    terms: Vec<LossTerm>,
+    inputs: StepInputs,
+    records: StepRecords,
+    terms: Vec<WeightedTerm>,
 }
 
 /// A term of the loss as this loop computes it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LossTerm {
+pub struct WeightedTerm {
     /// Its name.
     pub name: &'static str,
     /// Its weight in the loss.
     pub weight: f64,
     /// How much every control step counts in it.
     pub over_time: Vec<f64>,
-}
-
-/// The terms that a trace has.
-fn loss_terms(config: &Config, trace: &Trace) -> Vec<LossTerm> {
-    let term = |term: &'static objective::Term| LossTerm {
-        name: term.name,
-        weight: term.weight(config),
-        over_time: term.time_weights(config.time.steps),
-    };
-    objective::active(config)
-        .filter(|term| trace.term_names().any(|name| name == term.name))
-        .map(term)
-        .collect()
+    /// Its handle.
+    pub term: Term,
 }
 
 /// A rollout of a batch: a case from its start, or after so many rounds before.
@@ -92,23 +78,20 @@ pub struct Ends<T> {
 pub struct Batch<T> {
     /// Cases in it.
     pub samples: usize,
-    fixed: Vec<Vec<T>>,
-    states: Vec<Vec<T>>,
-    sequences: Vec<Vec<T>>,
+    values: Vec<(Input, Vec<T>)>,
 }
 
 impl<T: Real> ClosedLoop<T> {
     /// The loop with the policy in it; `chunk` samples are worked on together.
     pub fn new(config: &Config, chunk: usize) -> ClosedLoop<T> {
-        let trace = closed_loop::trace(config, true, None);
-        ClosedLoop::build(config, &trace, chunk)
+        ClosedLoop::build(config, closed_loop::trace(config, true, None), chunk)
     }
 
     /// The same for training: derivatives with respect to the parameters are wanted, those with respect to target, noise
     /// and places of static agents are left out.
     pub fn for_training(config: &Config, chunk: usize) -> ClosedLoop<T> {
-        let trace = closed_loop::trace(config, true, None);
-        ClosedLoop::build(config, &trace.inputs_given(), chunk)
+        let step = closed_loop::trace(config, true, None);
+        ClosedLoop::build(config, TracedStep { trace: step.trace.inputs_given(), ..step }, chunk)
     }
 
     /// The same with agents that stand for many, or for parts of one: an agent of weight `w` does to the field what `w`
@@ -117,30 +100,32 @@ impl<T: Real> ClosedLoop<T> {
     /// # Panics
     /// If the weights are not one per agent, or the objective has the term `coll`, which is about pairs.
     pub fn weighted(config: &Config, weights: &[f64], chunk: usize) -> ClosedLoop<T> {
-        let trace = closed_loop::trace(config, true, Some(weights));
-        ClosedLoop::build(config, &trace, chunk)
+        ClosedLoop::build(config, closed_loop::trace(config, true, Some(weights)), chunk)
     }
 
     /// The loop without its loss: to see what a policy does, at a cost that grows with the agents and not with their pairs.
     pub fn observed(config: &Config, chunk: usize) -> ClosedLoop<T> {
-        let trace = closed_loop::trace(config, false, None);
-        ClosedLoop::build(config, &trace, chunk)
+        ClosedLoop::build(config, closed_loop::trace(config, false, None), chunk)
     }
 
     /// The physics alone: no agents, no parameters, no loss. Records `z` and `error`.
     pub fn uncontrolled(config: &Config, chunk: usize) -> ClosedLoop<T> {
-        ClosedLoop::build(config, &closed_loop::uncontrolled_trace(config), chunk)
+        ClosedLoop::build(config, closed_loop::uncontrolled_trace(config), chunk)
     }
 
-    fn build(config: &Config, trace: &Trace, chunk: usize) -> ClosedLoop<T> {
+    fn build(config: &Config, step: TracedStep, chunk: usize) -> ClosedLoop<T> {
+        let weighted = |&(term, handle): &(&'static LossTerm, Term)| WeightedTerm {
+            name: term.name,
+            weight: term.weight(config),
+            over_time: term.time_weights(config.time.steps),
+            term: handle,
+        };
         ClosedLoop {
             config: config.clone(),
-            program: Program::new(trace, chunk),
-            fixed: trace.fixed.clone(),
-            states: trace.states.clone(),
-            sequences: trace.sequences.clone(),
-            records: trace.records().map(|(name, shape)| (name.to_string(), shape)).collect(),
-            terms: loss_terms(config, trace),
+            program: Program::new(&step.trace, chunk),
+            inputs: step.inputs,
+            records: step.records,
+            terms: step.terms.iter().map(weighted).collect(),
         }
     }
 
@@ -155,8 +140,13 @@ impl<T: Real> ClosedLoop<T> {
     }
 
     /// The terms of the loss.
-    pub fn terms(&self) -> &[LossTerm] {
+    pub fn terms(&self) -> &[WeightedTerm] {
         &self.terms
+    }
+
+    /// Handles of its inputs.
+    pub fn inputs(&self) -> &StepInputs {
+        &self.inputs
     }
 
     /// Inputs of the cases `which`, disturbed by noise and failures as far as the config has any.
@@ -170,78 +160,73 @@ impl<T: Real> ClosedLoop<T> {
     /// The same with rollouts that go on where others ended; those have to be told where, by [`ClosedLoop::go_on`].
     pub fn batch_of(&self, cases: &Cases, which: &[Rollout], disturbance: Disturbance) -> Batch<T> {
         assert_eq!(cases.n, self.config.state_size(), "cases whose states have {} numbers", cases.n);
-        let per_case = |input: &Input, value: &dyn Fn(usize, usize) -> Vec<f64>| {
-            let size = input.shape.size();
-            let mut data = Vec::with_capacity(which.len() * size);
+        let StepInputs { z, target, xi, previous_v, start, importance, random } = &self.inputs;
+        let mut values = Vec::new();
+        let mut give = |input: Input, of_sample: &dyn Fn(usize, &Rollout) -> Vec<f64>| {
+            let mut all: Vec<T> = Vec::new();
             for (sample, rollout) in which.iter().enumerate() {
-                data.extend(value(sample, rollout.case).into_iter().map(T::of));
+                let numbers = of_sample(sample, rollout);
+                all.reserve_exact((which.len() - sample) * numbers.len());
+                all.extend(numbers.into_iter().map(T::of));
             }
-            data
+            values.push((input, all));
         };
-        let start = start_positions(&self.config);
-        let given = |input: &Input| {
-            per_case(input, &|sample, case| match input.name.as_str() {
-                "z" | "start" => cases.z0(case).to_vec(),
-                "target" => cases.zt(case).to_vec(),
-                "xi" => cases
-                    .xi0(case)
-                    .map_or_else(|| disturbance.starts(&self.config, &start, sample), <[f64]>::to_vec),
-                "importance" => vec![1.0],
-                "previous_v" => vec![0.0; input.shape.size()],
-                name => unreachable!("a closed loop has no input {name}"),
-            })
-        };
-        let drawn = |input: &Input| {
-            let rounds = |sample: usize| which[sample].rounds;
-            per_case(input, &|sample, _| disturbance.draw(&self.config, &input.name, sample, rounds(sample)))
-        };
-        let batch = Batch {
-            samples: which.len(),
-            fixed: self.fixed.iter().map(given).collect(),
-            states: self.states.iter().map(given).collect(),
-            sequences: self.sequences.iter().map(drawn).collect(),
-        };
-        let given = self.fixed.iter().zip(&batch.fixed).chain(self.states.iter().zip(&batch.states));
-        for (input, data) in given {
-            assert_eq!(data.len(), which.len() * input.shape.size(), "{} of the cases", input.name);
+        give(*z, &|_, rollout| cases.z0(rollout.case).to_vec());
+        give(*target, &|_, rollout| cases.zt(rollout.case).to_vec());
+        start.iter().for_each(|input| give(*input, &|_, rollout| cases.z0(rollout.case).to_vec()));
+        if let Some(xi) = xi {
+            let places = start_positions(&self.config);
+            give(*xi, &|sample, rollout| match cases.xi0(rollout.case) {
+                Some(xi0) => {
+                    assert_eq!(xi0.len(), xi.size(), "places of the agents of case {}", rollout.case);
+                    xi0.to_vec()
+                }
+                None => disturbance.starts(&self.config, &places, sample),
+            });
         }
-        batch
+        importance.iter().for_each(|input| give(*input, &|_, _| vec![1.0]));
+        previous_v.iter().for_each(|input| give(*input, &|_, _| vec![0.0; input.size()]));
+        for &(what, input) in random {
+            give(input, &|sample, rollout| disturbance.draw(&self.config, what, sample, rollout.rounds));
+        }
+        Batch { samples: which.len(), values }
     }
 
-    /// Lets a sample of a batch begin where a rollout ended, and count `train.hold_weight` times as much.
-    ///
-    /// # Panics
-    /// If the loop is not one for training with `train.hold`.
+    /// Lets a sample of a batch begin where a rollout ended. With `train.hold` it counts `train.hold_weight` times as
+    /// much.
     pub fn go_on(&self, batch: &mut Batch<T>, sample: usize, ends: &Ends<T>) {
-        for (input, values) in self.states.iter().zip(&mut batch.states) {
-            let from = match input.name.as_str() {
-                "z" => &ends.z,
-                "xi" => &ends.xi,
+        for (input, values) in &mut batch.values {
+            let from = match *input {
+                input if input == self.inputs.z => &ends.z,
+                input if Some(input) == self.inputs.xi && self.config.mobile() => &ends.xi,
+                input if Some(input) == self.inputs.importance => {
+                    values[sample] = T::of(self.config.train.hold_weight);
+                    continue;
+                }
                 _ => continue,
             };
-            let part = sample * input.shape.size()..(sample + 1) * input.shape.size();
+            let part = sample * input.size()..(sample + 1) * input.size();
             values[part.clone()].copy_from_slice(&from[part]);
         }
-        let counts = self.fixed.iter().position(|input| input.name == "importance");
-        batch.fixed[counts.expect("rollouts that go on count more")][sample] =
-            T::of(self.config.train.hold_weight);
     }
 
     /// Where the rollouts of a batch ended, from their gradient.
     pub fn ends(&self, gradient: &Gradient<T>) -> Ends<T> {
-        let named = |name: &str| self.states.iter().position(|input| input.name == name);
-        let end = |name| named(name).map_or_else(Vec::new, |state| gradient.ends[state].clone());
-        Ends { z: end("z"), xi: end("xi") }
+        let xi = self.inputs.xi.filter(|_| self.config.mobile());
+        Ends {
+            z: gradient.end(self.inputs.z).to_vec(),
+            xi: xi.map_or_else(Vec::new, |xi| gradient.end(xi).to_vec()),
+        }
     }
 
     /// Runs a batch forward.
     pub fn forward(&self, params: &[T], batch: &Batch<T>, threads: &Threads) -> Trajectories<T> {
-        let weights = self.terms.iter().map(|term| term.over_time.clone()).collect();
+        let inputs = self.run_inputs(params, batch, |term| term.over_time.clone());
         Trajectories {
             samples: batch.samples,
             steps: self.config.time.steps,
-            outcome: self.program.forward(&self.run(params, batch, weights), threads),
-            records: self.records.clone(),
+            outcome: self.program.forward(&inputs, threads),
+            records: self.records,
             terms: self.terms.clone(),
         }
     }
@@ -254,37 +239,34 @@ impl<T: Real> ClosedLoop<T> {
         threads: &Threads,
         strategy: Strategy,
     ) -> Gradient<T> {
-        let weighted = |term: &LossTerm| term.over_time.iter().map(|w| term.weight * w).collect();
-        let weights = self.terms.iter().map(weighted).collect();
-        self.program.gradient(&self.run(params, batch, weights), threads, strategy)
+        let weighted = |term: &WeightedTerm| term.over_time.iter().map(|w| term.weight * w).collect();
+        self.program.gradient(&self.run_inputs(params, batch, weighted), threads, strategy)
     }
 
-    /// Of a gradient, the part with respect to an initial value or fixed input, `[samples][size]`: `z`, `xi`, `target`.
-    pub fn input_gradient(&self, gradient: &Gradient<T>, name: &str) -> Option<Vec<T>> {
-        let find = |name: &str| {
-            let states = self.states.iter().zip(&gradient.states);
-            let fixed = self.fixed.iter().zip(&gradient.fixed);
-            states.chain(fixed).find(|(input, _)| input.name == name).map(|(_, values)| values)
-        };
-        let mut values = find(name)?.clone();
-        if let Some(start) = find("start").filter(|_| name == "z") {
-            values.iter_mut().zip(start).for_each(|(value, start)| *value += *start);
+    /// Of a gradient, the part with respect to the first fields, `[samples][size]`.
+    pub fn z_gradient(&self, gradient: &Gradient<T>) -> Vec<T> {
+        let mut values = gradient.input(self.inputs.z).to_vec();
+        if let Some(start) = self.inputs.start {
+            values.iter_mut().zip(gradient.input(start)).for_each(|(value, start)| *value += *start);
         }
-        Some(values)
+        values
     }
 
-    fn run<'a>(&self, params: &'a [T], batch: &'a Batch<T>, weights: Vec<Vec<f64>>) -> Run<'a, T> {
-        let slices = |values: &'a [Vec<T>]| values.iter().map(Vec::as_slice).collect();
-        Run {
-            samples: batch.samples,
-            steps: self.config.time.steps,
-            params,
-            fixed: slices(&batch.fixed),
-            states: slices(&batch.states),
-            sequences: slices(&batch.sequences),
-            weights,
-            carry_limit: Some(self.config.train.step_clip).filter(|&limit| limit > 0.0),
-        }
+    /// The same with respect to the first places of the agents; empty in a loop without agents.
+    pub fn xi_gradient(&self, gradient: &Gradient<T>) -> Vec<T> {
+        self.inputs.xi.map_or_else(Vec::new, |xi| gradient.input(xi).to_vec())
+    }
+
+    fn run_inputs<'a>(
+        &self,
+        params: &'a [T],
+        batch: &'a Batch<T>,
+        weights: impl Fn(&WeightedTerm) -> Vec<f64>,
+    ) -> Inputs<'a, T> {
+        let limit = Some(self.config.train.step_clip).filter(|&limit| limit > 0.0);
+        let inputs = Inputs::new(batch.samples, self.config.time.steps, params).carry_limit(limit);
+        let inputs = batch.values.iter().fold(inputs, |inputs, (input, values)| inputs.with(*input, values));
+        self.terms.iter().fold(inputs, |inputs, term| inputs.weighted(term.term, weights(term)))
     }
 }
 
@@ -295,26 +277,50 @@ pub struct Trajectories<T> {
     /// Control steps.
     pub steps: usize,
     outcome: Outcome<T>,
-    records: Vec<(String, Shape)>,
-    terms: Vec<LossTerm>,
+    records: StepRecords,
+    terms: Vec<WeightedTerm>,
 }
 
 impl<T: Real> Trajectories<T> {
-    /// A recorded value, `[samples][steps][size]`: `z`, `xi`, `u`, `v`, `error`. `None` if the loop has no such record.
-    pub fn record(&self, name: &str) -> Option<&[T]> {
-        let index = self.records.iter().position(|(known, _)| known == name)?;
-        Some(&self.outcome.records[index])
+    /// The field after every step, `[samples][steps][size]`; the other records have the same order.
+    pub fn z(&self) -> &[T] {
+        self.outcome.record(self.records.z)
+    }
+
+    /// Where the agents are; none in a loop without agents.
+    pub fn xi(&self) -> Option<&[T]> {
+        self.records.xi.map(|record| self.outcome.record(record))
+    }
+
+    /// Intensities, where agents have any.
+    pub fn u(&self) -> Option<&[T]> {
+        self.records.u.map(|record| self.outcome.record(record))
+    }
+
+    /// Velocities, where agents move.
+    pub fn v(&self) -> Option<&[T]> {
+        self.records.v.map(|record| self.outcome.record(record))
+    }
+
+    /// Of a density, how far centroid and spread are from those of the target, `[samples][steps]`.
+    pub fn moment(&self) -> Option<&[T]> {
+        self.records.moment.map(|record| self.outcome.record(record))
+    }
+
+    /// Mean of `(z - z*)^2` after every control step of all cases, `[samples][steps]`.
+    pub fn errors(&self) -> &[T] {
+        self.outcome.record(self.records.error)
     }
 
     /// Mean of `(z - z*)^2` after every control step of a case.
     pub fn error(&self, sample: usize) -> Vec<f64> {
-        let error = self.record("error").expect("every loop records its error");
+        let error = self.errors();
         error[sample * self.steps..(sample + 1) * self.steps].iter().map(|value| value.f64()).collect()
     }
 
     /// The first sign that the field left the finite numbers, if it did.
     pub fn blow_up(&self) -> Option<BlowUp> {
-        let z = self.record("z").expect("every loop records its field");
+        let z = self.z();
         let size = z.len() / (self.samples * self.steps);
         for (case, rollout) in z.chunks_exact(self.steps * size).enumerate() {
             let finite = rollout.iter().position(|z| !z.is_finite());
@@ -328,7 +334,7 @@ impl<T: Real> Trajectories<T> {
 
     /// Largest finite value of the field, and where it was reached.
     pub fn largest(&self) -> BlowUp {
-        let z = self.record("z").expect("every loop records its field");
+        let z = self.z();
         let size = z.len() / (self.samples * self.steps);
         let mut found = BlowUp { case: 0, step: 1, largest: 0.0 };
         for (i, z) in z.iter().enumerate().filter(|(_, z)| z.is_finite()) {
@@ -341,15 +347,20 @@ impl<T: Real> Trajectories<T> {
         found
     }
 
+    /// What the program gave: terms and records by their handles.
+    pub fn outcome(&self) -> &Outcome<T> {
+        &self.outcome
+    }
+
     /// A loss term, without its weight, per case.
     pub fn term(&self, name: &str) -> Option<&[f64]> {
-        let index = self.terms.iter().position(|term| term.name == name)?;
-        Some(&self.outcome.terms[index])
+        let term = self.terms.iter().find(|term| term.name == name)?;
+        Some(self.outcome.term(term.term))
     }
 
     /// The loss of a case.
     pub fn loss(&self, sample: usize) -> f64 {
-        self.terms.iter().zip(&self.outcome.terms).map(|(term, values)| term.weight * values[sample]).sum()
+        self.terms.iter().map(|term| term.weight * self.outcome.term(term.term)[sample]).sum()
     }
 }
 

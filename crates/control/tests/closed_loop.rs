@@ -1,6 +1,7 @@
 //! The closed loop as a whole: what must hold whatever the policy does.
 
 use cinoc_adjoint::{Strategy, Threads};
+use cinoc_control::closed_loop::StepInputs;
 use cinoc_control::{Cases, ClosedLoop, Config, Decision, Disturbance, Pool, Purpose, policy, random};
 
 fn config(task: &str, sets: &[&str]) -> Config {
@@ -58,9 +59,7 @@ fn strategies_and_threads_do_not_change_a_bit() {
                 let other = gradient(threads, strategy);
                 assert_eq!(reference.loss.to_bits(), other.loss.to_bits(), "{task} {threads} {strategy:?}");
                 assert!(reference.params == other.params, "{task} {threads} {strategy:?}: parameters");
-                assert!(reference.states == other.states, "{task} {threads} {strategy:?}: states");
-                assert!(reference.fixed == other.fixed, "{task} {threads} {strategy:?}: fixed inputs");
-                assert!(reference.sequences == other.sequences, "{task} {threads} {strategy:?}: sequences");
+                assert!(reference == other, "{task} {threads} {strategy:?}: states, fixed inputs, sequences");
             }
         }
     }
@@ -72,17 +71,19 @@ fn training_leaves_out_derivatives_of_inputs_and_nothing_else() {
         for sets in [&[][..], &DISTURBED] {
             let config = config(task, sets);
             let (cases, params) = (cases(&config, 3), single(&params(&config)));
-            let gradient = |closed_loop: ClosedLoop<f32>| {
+            let gradient = |closed_loop: &ClosedLoop<f32>| {
                 let batch = closed_loop.batch(&cases, &[0, 1, 2], NOISE);
                 closed_loop.gradient(&params, &batch, &Threads::new(1), Strategy::Recompute)
             };
-            let all = gradient(ClosedLoop::new(&config, 2));
-            let trained = gradient(ClosedLoop::for_training(&config, 2));
+            let closed_loop = ClosedLoop::new(&config, 2);
+            let all = gradient(&closed_loop);
+            let trained = gradient(&ClosedLoop::for_training(&config, 2));
+            let StepInputs { z, target, .. } = *closed_loop.inputs();
             assert_eq!(all.loss.to_bits(), trained.loss.to_bits(), "{task}");
             assert!(all.params == trained.params, "{task}: parameters");
-            assert!(all.states == trained.states, "{task}: states");
-            assert!(all.fixed.iter().flatten().any(|g| *g != 0.0), "{task}: fixed inputs");
-            assert!(trained.fixed.iter().flatten().all(|g| *g == 0.0), "{task}: fixed inputs in training");
+            assert!(all.input(z) == trained.input(z), "{task}: states");
+            assert!(all.input(target).iter().any(|g| *g != 0.0), "{task}: fixed inputs");
+            assert!(trained.input(target).iter().all(|g| *g == 0.0), "{task}: fixed inputs in training");
         }
     }
 }
@@ -94,7 +95,7 @@ fn agents_without_strength_or_without_life_change_nothing() {
         let cases = cases(&free_config, 2);
         let z = |closed_loop: ClosedLoop<f64>, params: &[f64]| {
             let batch = closed_loop.batch(&cases, &[0, 1], NOISE);
-            closed_loop.forward(params, &batch, &Threads::new(1)).record("z").unwrap().to_vec()
+            closed_loop.forward(params, &batch, &Threads::new(1)).z().to_vec()
         };
         let free = z(ClosedLoop::uncontrolled(&free_config, 2), &[]);
         for sets in [&["actuation.u_max=0"][..], &["failure.share=1", "failure.step=0", "noise.actuator=0.5"]]
@@ -115,7 +116,7 @@ fn one_policy_runs_with_any_number_of_agents() {
             let closed_loop = ClosedLoop::<f64>::new(&config, 1);
             let batch = closed_loop.batch(&cases(&config, 1), &[0], NOISE);
             let ran = closed_loop.forward(&params, &batch, &Threads::new(1));
-            assert_eq!(ran.record("u").unwrap().len(), 12 * agents);
+            assert_eq!(ran.u().unwrap().len(), 12 * agents);
             assert!(ran.loss(0).is_finite());
             if agents == 1 && config.mobile() {
                 assert_eq!(ran.term("coll").unwrap(), [0.0]);
@@ -131,7 +132,7 @@ fn terms_are_what_the_records_say() {
     let cases = cases(&config, 2);
     let ran =
         closed_loop.forward(&params(&config), &closed_loop.batch(&cases, &[1, 0], NOISE), &Threads::new(1));
-    let (u, v, xi) = (ran.record("u").unwrap(), ran.record("v").unwrap(), ran.record("xi").unwrap());
+    let (u, v, xi) = (ran.u().unwrap(), ran.v().unwrap(), ran.xi().unwrap());
     let (steps, m) = (12, 5);
     let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
     let near = |name: &str, sample: usize, expected: f64| {
@@ -193,7 +194,12 @@ fn a_controller_decides_what_the_closed_loop_does() {
         let batch = closed_loop.batch(&cases, &[0], Disturbance::evaluation(0, 0));
         let ran = closed_loop.forward(&params, &batch, &Threads::new(1));
         let record = |name: &str, t: usize| {
-            let values = ran.record(name).unwrap();
+            let values = match name {
+                "z" => ran.z(),
+                "xi" => ran.xi().unwrap(),
+                "u" => ran.u().unwrap(),
+                _ => ran.v().unwrap(),
+            };
             let size = values.len() / ran.steps;
             values[t * size..(t + 1) * size].to_vec()
         };
@@ -221,7 +227,7 @@ fn rollouts_that_go_on_begin_where_others_ended_and_count_more() {
     let last = |record: &[f64], sample: usize, size: usize| {
         record[(sample * 12 + 11) * size..(sample * 12 + 12) * size].to_vec()
     };
-    let (z, xi) = (before.record("z").unwrap(), before.record("xi").unwrap());
+    let (z, xi) = (before.z(), before.xi().unwrap());
     assert_eq!(ends.z[100..], last(z, 1, 100));
     assert_eq!(ends.xi[20..], last(xi, 1, 20));
 
@@ -254,7 +260,7 @@ fn agents_at_the_same_place_share_the_work() {
             let closed_loop = ClosedLoop::<f64>::observed(config, 1);
             let batch = closed_loop.batch(cases, &[0], Disturbance::evaluation(0, 0));
             let ran = closed_loop.forward(&params, &batch, &Threads::new(1));
-            ran.record("z").unwrap()[..config.points()].to_vec()
+            ran.z()[..config.points()].to_vec()
         };
         single.xi0 = Some(places.clone());
         let double = Cases { xi0: Some([places.clone(), places].concat()), ..single.clone() };
@@ -262,7 +268,7 @@ fn agents_at_the_same_place_share_the_work() {
         let batch = free.batch(&single, &[0], Disturbance::evaluation(0, 0));
         let free = free.forward(&[], &batch, &Threads::new(1));
         let push = |z: Vec<f64>| -> Vec<f64> {
-            z.iter().zip(free.record("z").unwrap()).map(|(with, without)| with - without).collect()
+            z.iter().zip(free.z()).map(|(with, without)| with - without).collect()
         };
         let (alone, shared) = (push(after_a_step(&one, &single)), push(after_a_step(&two, &double)));
         let largest = |push: &[f64]| push.iter().fold(0.0f64, |most, p| most.max(p.abs()));
@@ -283,7 +289,7 @@ fn others_notice_a_failure_only_if_it_is_seen() {
         let closed_loop = ClosedLoop::<f64>::observed(&config, 1);
         let batch = closed_loop.batch(&cases(&config, 1), &[0], Disturbance::evaluation(0, 0));
         let ran = closed_loop.forward(&params(&config), &batch, &Threads::new(1));
-        ran.record("u").unwrap()[..20].to_vec()
+        ran.u().unwrap()[..20].to_vec()
     };
     let whole = first(&[]);
     let seen = first(&["failure.share=0.3"]);
@@ -307,7 +313,7 @@ fn bounded_derivatives_are_exact_until_the_bound_is_met() {
         let closed_loop = ClosedLoop::<f64>::new(&config, 2);
         let batch = closed_loop.batch(&cases, &[0, 1], Disturbance::evaluation(0, 0));
         let gradient = closed_loop.gradient(&params, &batch, &Threads::new(1), Strategy::Recompute);
-        closed_loop.input_gradient(&gradient, "z").unwrap()
+        closed_loop.z_gradient(&gradient)
     };
     let exact = gradient(0.0);
     assert_eq!(gradient(1e9), exact);

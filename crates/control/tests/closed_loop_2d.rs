@@ -43,7 +43,7 @@ fn strategies_and_threads_do_not_change_a_bit() {
             for (threads, strategy) in [(2, Strategy::Store), (2, Strategy::Recompute)] {
                 let other = gradient(threads, strategy);
                 assert!(reference.params == other.params, "{task} {sets:?} {strategy:?}: parameters");
-                assert!(reference.states == other.states, "{task} {sets:?} {strategy:?}: states");
+                assert!(reference == other, "{task} {sets:?} {strategy:?}: states, inputs");
             }
         }
     }
@@ -56,7 +56,7 @@ fn agents_without_strength_or_without_life_change_nothing() {
         let cases = cases(&free_config, 2);
         let z = |closed_loop: ClosedLoop<f64>, params: &[f64]| {
             let batch = closed_loop.batch(&cases, &[0, 1], NOISE);
-            closed_loop.forward(params, &batch, &Threads::new(1)).record("z").unwrap().to_vec()
+            closed_loop.forward(params, &batch, &Threads::new(1)).z().to_vec()
         };
         let free = z(ClosedLoop::uncontrolled(&free_config, 2), &[]);
         let strength = if task == "density2d" { "actuation.v_max=0" } else { "actuation.u_max=0" };
@@ -77,7 +77,7 @@ fn one_policy_runs_with_any_number_of_agents() {
             let closed_loop = ClosedLoop::<f64>::new(&config, 1);
             let batch = closed_loop.batch(&cases(&config, 1), &[0], NOISE);
             let ran = closed_loop.forward(&params, &batch, &Threads::new(1));
-            assert_eq!(ran.record("xi").unwrap().len(), 2 * 2 * agents);
+            assert_eq!(ran.xi().unwrap().len(), 2 * 2 * agents);
             assert!(ran.loss(0).is_finite(), "{task}");
         }
     }
@@ -91,7 +91,7 @@ fn watching_without_a_loss_shows_the_same() {
         let run = |closed_loop: ClosedLoop<f64>| {
             let batch = closed_loop.batch(&cases, &[0, 1], Disturbance::evaluation(1, 0));
             let ran = closed_loop.forward(&params, &batch, &Threads::new(1));
-            (ran.record("z").unwrap().to_vec(), ran.record("xi").unwrap().to_vec())
+            (ran.z().to_vec(), ran.xi().unwrap().to_vec())
         };
         assert!(run(ClosedLoop::new(&config, 2)) == run(ClosedLoop::observed(&config, 2)), "{task}");
     }
@@ -150,7 +150,7 @@ fn projected_agents_never_enter_a_disc_and_others_do() {
             &Threads::new(1),
         );
         let discs = Discs::of(&config).unwrap();
-        let steps = ran.record("xi").unwrap().chunks_exact(2 * 36);
+        let steps = ran.xi().unwrap().chunks_exact(2 * 36);
         let agents = steps.flat_map(|xi| (0..36).map(|i| [f64::from(xi[i]), f64::from(xi[36 + i])]));
         agents.filter(|&position| discs.inside(position).0).count()
     };
@@ -165,7 +165,7 @@ fn conservative_transport_keeps_the_mass_in_a_closed_loop() {
         let (cases, closed_loop) = (cases(&config, 1), ClosedLoop::<f64>::new(&config, 1));
         let ran =
             closed_loop.forward(&params(&config), &closed_loop.batch(&cases, &[0], NOISE), &Threads::new(1));
-        let z = ran.record("z").unwrap();
+        let z = ran.z();
         assert!(z.iter().all(|&z| z >= 0.0));
         let (first, last) = (cases.z0(0).iter().sum::<f64>(), z[z.len() - cases.n..].iter().sum::<f64>());
         (last / first - 1.0).abs()

@@ -45,7 +45,7 @@ impl<'a> Evaluated<'a> {
 
     /// The field of a case that figures show, `[T + 1][n]`.
     pub fn field(&self, control: Control, case: usize) -> Vec<f64> {
-        let recorded = self.record(control, "z", case).expect("every loop records its field");
+        let recorded = self.of_case(self.trajectories(control).z(), case);
         let states = std::iter::once(self.cases.z0(case)).chain(recorded.chunks_exact(self.cases.n));
         states.flat_map(|state| self.shown(state)).copied().collect()
     }
@@ -72,27 +72,32 @@ impl<'a> Evaluated<'a> {
         error
     }
 
-    /// Mean over the agents of the magnitude of an action, `u` or `v`, of a case, `[T]`. `None` if agents have no such action.
-    pub fn mean_magnitude(&self, action: &str, case: usize) -> Option<Vec<f64>> {
-        let (agents, actions) = (self.config.agents, self.actions(action, case)?);
+    /// Mean over the agents of the magnitude of their actions, `[T]`.
+    pub fn mean_magnitude(&self, actions: &[f64]) -> Vec<f64> {
+        let agents = self.config.agents;
         let components = actions.len() / (agents * self.steps());
         let magnitude = |step: &[f64], agent: usize| {
             (0..components).map(|k| step[k * agents + agent].powi(2)).sum::<f64>().sqrt()
         };
         let mean =
             |step: &[f64]| (0..agents).map(|agent| magnitude(step, agent)).sum::<f64>() / agents as f64;
-        Some(actions.chunks_exact(components * agents).map(mean).collect())
+        actions.chunks_exact(components * agents).map(mean).collect()
     }
 
-    /// An action, `u` or `v`, of a case, `[T][components][agents]`. `None` if agents have no such action.
-    pub fn actions(&self, action: &str, case: usize) -> Option<Vec<f64>> {
-        self.record(Control::On, action, case)
+    /// Intensities of the agents in a case, `[T][agents]`, where agents have any.
+    pub fn intensities(&self, case: usize) -> Option<Vec<f64>> {
+        Some(self.of_case(self.rollouts.controlled.u()?, case))
+    }
+
+    /// Velocities of the agents in a case, `[T][dims][agents]`, where agents move.
+    pub fn velocities(&self, case: usize) -> Option<Vec<f64>> {
+        Some(self.of_case(self.rollouts.controlled.v()?, case))
     }
 
     /// Positions of the agents in a case, `[T + 1][dims][agents]`.
     pub fn agents(&self, case: usize) -> Vec<f64> {
         let mut xi = self.cases.xi0(case).map_or_else(|| start_positions(self.config), <[f64]>::to_vec);
-        xi.extend(self.record(Control::On, "xi", case).expect("a loop with agents records where they are"));
+        xi.extend(self.rollouts.controlled.xi().into_iter().flat_map(|xi| self.of_case(xi, case)));
         xi
     }
 
@@ -111,10 +116,9 @@ impl<'a> Evaluated<'a> {
         }
     }
 
-    /// What was recorded of a case, `[T][size]`.
-    fn record(&self, control: Control, name: &str, case: usize) -> Option<Vec<f64>> {
-        let all = self.trajectories(control).record(name)?;
-        let size = all.len() / self.cases.count;
-        Some(all[case * size..(case + 1) * size].iter().map(|&value| f64::from(value)).collect())
+    /// The part of a record that is about one case, `[T][size]`.
+    fn of_case(&self, record: &[f32], case: usize) -> Vec<f64> {
+        let size = record.len() / self.cases.count;
+        record[case * size..(case + 1) * size].iter().map(|&value| f64::from(value)).collect()
     }
 }

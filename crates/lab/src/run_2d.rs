@@ -103,7 +103,7 @@ impl Run2d {
             controlled: states(Control::On),
             target: task.tracks.then(|| evaluated.target(case).to_vec()),
             positions: evaluated.agents(case).chunks_exact(2 * agents).map(positions).collect(),
-            u: evaluated.actions("u", case).map(|u| u.chunks_exact(agents).map(<[f64]>::to_vec).collect()),
+            u: evaluated.intensities(case).map(|u| u.chunks_exact(agents).map(<[f64]>::to_vec).collect()),
             obstacles: Discs::of(config).map_or_else(Vec::new, |discs| discs_of(&discs)),
         })
     }

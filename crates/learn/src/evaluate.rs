@@ -274,10 +274,10 @@ impl<'a> Tally<'a> {
         let controlled = &rollouts.controlled;
         self.controlled.add(self.cases, controlled);
         self.uncontrolled.add(self.cases, &rollouts.uncontrolled);
-        self.u2.add(controlled.record("u"));
-        self.v2.add(controlled.record("v"));
-        if let Some(discs) = &self.discs {
-            self.violations.add(discs, self.config.agents, controlled);
+        self.u2.add(controlled.u());
+        self.v2.add(controlled.v());
+        if let (Some(discs), Some(xi)) = (&self.discs, controlled.xi()) {
+            self.violations.add(discs, self.config.agents, xi);
         }
         self.seconds += rollouts.seconds;
     }
@@ -317,8 +317,8 @@ impl Numbers {
             self.half.push(error[(steps / 2).max(1) - 1]);
             self.time_mean.push(error.iter().sum::<f64>() / steps as f64);
         }
-        let Some(moments) = trajectories.record("moment") else { return };
-        let z = trajectories.record("z").expect("every loop records its field");
+        let Some(moments) = trajectories.moment() else { return };
+        let z = trajectories.z();
         for (case, moments) in moments.chunks_exact(steps).enumerate() {
             self.moment.push(f64::from(moments[steps - 1]));
             let (before, end) = (cases.z0(first + case).iter().sum::<f64>(), (case + 1) * steps * cases.n);
@@ -371,12 +371,10 @@ impl Metric {
 impl Effort {
     /// Of the agents in some rollouts.
     pub fn of(config: &Config, trajectories: &Trajectories<f32>) -> Effort {
-        let squares = |name: &str| {
-            let mut squares = SquareSum::default();
-            squares.add(trajectories.record(name));
-            squares
-        };
-        Effort::from_squares(config, &squares("u"), &squares("v"))
+        let [mut u2, mut v2] = [SquareSum::default(), SquareSum::default()];
+        u2.add(trajectories.u());
+        v2.add(trajectories.v());
+        Effort::from_squares(config, &u2, &v2)
     }
 
     fn from_squares(config: &Config, u2: &SquareSum, v2: &SquareSum) -> Effort {
@@ -399,8 +397,8 @@ struct Count {
 }
 
 impl Count {
-    fn add(&mut self, discs: &Discs, agents: usize, trajectories: &Trajectories<f32>) {
-        let xi = trajectories.record("xi").expect("a loop with agents records where they are");
+    /// Adds agents at `xi`, `[samples and steps][2][agents]`.
+    fn add(&mut self, discs: &Discs, agents: usize, xi: &[f32]) {
         for step in xi.chunks_exact(2 * agents) {
             for agent in 0..agents {
                 let inside = discs.inside([f64::from(step[agent]), f64::from(step[agents + agent])]);
@@ -438,7 +436,7 @@ mod tests {
             };
             let parts = evaluator.parts(2.5 * Needs::trajectories(&config));
             assert_eq!(parts.len(), 3, "{parts:?}");
-            assert_eq!(evaluation(parts), evaluation(vec![Range { start: 0, end: 5 }]), "{task}");
+            assert_eq!(evaluation(parts), evaluation(evaluator.parts(1e12)), "{task}");
             let other = Evaluator::new(&config, &params, &cases, 4, 1).controlled(0..5).unwrap();
             assert_ne!(other.error(0), evaluator.controlled(0..5).unwrap().error(0), "another seed");
         }

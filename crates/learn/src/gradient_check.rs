@@ -4,7 +4,7 @@
 //! places, some of them close to each other or to an end, and are kept away from cell edges, where a window jumps and the
 //! loss has no derivative.
 
-use cinoc_adjoint::{Gradient, Strategy, Threads};
+use cinoc_adjoint::{Strategy, Threads};
 use cinoc_control::agents::start_positions;
 use cinoc_control::{Cases, ClosedLoop, Config, Disturbance, Pool, Purpose, policy, random};
 use cinoc_pde::random_field::normals;
@@ -180,7 +180,7 @@ impl Problem {
     fn edge_distance(&self, point: &Point) -> f64 {
         let config = self.closed_loop.config();
         let ran = self.closed_loop.forward(&point.params, &self.batch(point), &self.threads);
-        let moved = ran.record("xi").expect("positions are recorded");
+        let moved = ran.xi().expect("positions are recorded");
         let wall = config.safety.as_ref().and_then(|safety| safety.wall).unwrap_or(0.0);
         let axes = config.axes();
         let near = |(row, xi): (usize, &[f64])| {
@@ -215,9 +215,7 @@ impl Problem {
 
     fn gradient(&self, point: &Point, strategy: Strategy) -> Point {
         let gradient = self.closed_loop.gradient(&point.params, &self.batch(point), &self.threads, strategy);
-        let input = |gradient: &Gradient<f64>, name: &str| {
-            self.closed_loop.input_gradient(gradient, name).expect("an input of every loop")
-        };
-        Point { z0: input(&gradient, "z"), xi0: input(&gradient, "xi"), params: gradient.params }
+        let (z0, xi0) = (self.closed_loop.z_gradient(&gradient), self.closed_loop.xi_gradient(&gradient));
+        Point { z0, xi0, params: gradient.params }
     }
 }

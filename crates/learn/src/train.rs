@@ -204,8 +204,7 @@ impl Learner for Trainer {
         }
         self.ends = (config.train.hold > 0.0).then(|| closed_loop.ends(&gradient));
         let rate = self.schedule.rate(done);
-        let names = closed_loop.terms().iter().map(|term| term.name);
-        let terms = names.zip(gradient.terms).collect();
+        let terms = closed_loop.terms().iter().map(|term| (term.name, gradient.term(term.term))).collect();
         self.adam.update(&mut self.params, &gradient.params, rate);
         Ok(Update {
             update: done + 1,

@@ -5,7 +5,7 @@
 //! precision; a file that asks for something unknown is an error, never skipped.
 
 use crate::cases_file::by_axis;
-use cinoc_adjoint::{Program, Run, Strategy, Threads};
+use cinoc_adjoint::{Inputs, Program, Strategy, Threads};
 use cinoc_control::agents::start_positions;
 use cinoc_control::config::ConfigError;
 use cinoc_control::{Cases, ClosedLoop, Config, Disturbance, decision, policy};
@@ -103,14 +103,12 @@ fn rollouts(golden: &Golden, config: &Config) -> Result<Tensors, VerifyError> {
     let batch = closed_loop.batch(&cases, &which, Disturbance::evaluation(0, 0));
     let ran = closed_loop.forward(&params, &batch, &threads);
     let mut found = Tensors::new();
-    for name in ["z", "u"] {
-        found.extend(ran.record(name).map(|values| (format!("{name}_traj"), values.to_vec())));
-    }
-    for name in ["xi", "v"] {
-        found.extend(ran.record(name).map(|values| (format!("{name}_traj"), by_agent(values, config))));
-    }
+    found.insert("z_traj".to_string(), ran.z().to_vec());
+    found.extend(ran.u().map(|u| ("u_traj".to_string(), u.to_vec())));
+    found.extend(ran.xi().map(|xi| ("xi_traj".to_string(), by_agent(xi, config))));
+    found.extend(ran.v().map(|v| ("v_traj".to_string(), by_agent(v, config))));
     for term in closed_loop.terms() {
-        let values = ran.term(term.name).expect("terms of this loop");
+        let values = ran.outcome().term(term.term);
         let mean = vec![values.iter().sum::<f64>() / cases.count as f64];
         let alias = ALIASES.iter().find(|(_, term_name)| *term_name == term.name);
         found.extend(alias.map(|(alias, _)| (format!("loss.{alias}"), mean.clone())));
@@ -119,9 +117,8 @@ fn rollouts(golden: &Golden, config: &Config) -> Result<Tensors, VerifyError> {
 
     let gradient = closed_loop.gradient(&params, &batch, &threads, Strategy::Recompute);
     found.insert("loss.total".to_string(), vec![gradient.loss]);
-    let input = |name| closed_loop.input_gradient(&gradient, name).expect("an input of every loop");
-    found.insert("grad.z0".to_string(), input("z"));
-    found.insert("grad.xi0".to_string(), by_agent(&input("xi"), config));
+    found.insert("grad.z0".to_string(), closed_loop.z_gradient(&gradient));
+    found.insert("grad.xi0".to_string(), by_agent(&closed_loop.xi_gradient(&gradient), config));
     found.insert("xi_default".to_string(), by_agent(&start_positions(config), config));
     let mut rest = gradient.params.as_slice();
     for (name, size) in param_tensors(config) {
@@ -132,7 +129,7 @@ fn rollouts(golden: &Golden, config: &Config) -> Result<Tensors, VerifyError> {
 
     let free = ClosedLoop::uncontrolled(config, cases.count);
     let ran = free.forward(&[], &free.batch(&cases, &which, Disturbance::evaluation(0, 0)), &threads);
-    let last = ran.record("z").expect("fields are recorded").chunks_exact(cases.n).skip(ran.steps - 1);
+    let last = ran.z().chunks_exact(cases.n).skip(ran.steps - 1);
     found.insert("z_uncontrolled".to_string(), last.step_by(ran.steps).flatten().copied().collect());
     Ok(found)
 }
@@ -141,27 +138,17 @@ fn rollouts(golden: &Golden, config: &Config) -> Result<Tensors, VerifyError> {
 fn first_decision(golden: &Golden, config: &Config) -> Result<Tensors, VerifyError> {
     let (params, cases) = (golden.params(config)?, golden.cases()?);
     let xi0 = cases.xi0.as_deref().expect("golden files hold positions");
-    let run = Run {
-        samples: cases.count,
-        steps: 1,
-        params: &params,
-        fixed: vec![&cases.zt],
-        states: Vec::new(),
-        sequences: vec![&cases.z0, xi0],
-        weights: Vec::new(),
-        carry_limit: None,
-    };
-    let trace = decision::inspection_trace(config);
-    let outcome = Program::new(&trace, cases.count).forward(&run, &Threads::new(1));
-    let names =
-        [("observation", "obs0"), ("features", "features0"), ("raw", "raw0"), ("forcing", "forcing0")];
+    let inspection = decision::inspection(config);
+    let seen = inspection.seen;
+    let inputs = Inputs::new(cases.count, 1, &params).with(seen.target, &cases.zt);
+    let inputs = inputs.with(seen.z, &cases.z0).with(seen.xi, xi0);
+    let outcome = Program::new(&inspection.trace, cases.count).forward(&inputs, &Threads::new(1));
     let mut found = Tensors::new();
-    for ((record, shape), values) in trace.records().zip(&outcome.records) {
-        let name = names.iter().find(|(known, _)| *known == record).expect("a record of the inspection").1;
-        if record == "forcing" {
-            found.insert(name.to_string(), values.clone());
-            continue;
-        }
+    found.insert("forcing0".to_string(), outcome.record(inspection.forcing).to_vec());
+    let per_agent =
+        [("obs0", inspection.observation), ("features0", inspection.features), ("raw0", inspection.raw)];
+    for (name, record) in per_agent {
+        let (values, shape) = (outcome.record(record), record.shape());
         // per case from [rows][agents] to [agents][rows]
         let mut turned = Vec::with_capacity(values.len());
         for case in values.chunks_exact(shape.size()) {

@@ -1,8 +1,6 @@
 //! A task as an environment is the closed loop with the policy taken out.
 
-use std::sync::Arc;
-
-use cinoc_adjoint::{Program, Session, Threads, Tracer};
+use cinoc_adjoint::{Inputs, Program, Session, Threads, Tracer};
 use cinoc_control::config::Around;
 use cinoc_control::config::Preset;
 use cinoc_control::policy::initial_params;
@@ -80,7 +78,7 @@ fn an_episode_costs_what_the_closed_loop_says() {
 
 /// An environment also counts how far the first velocity is from rest.
 fn first_change(config: &Config, trajectories: &cinoc_control::Trajectories<f32>, agents: usize) -> f64 {
-    let Some(v) = trajectories.record("v") else { return 0.0 };
+    let Some(v) = trajectories.v() else { return 0.0 };
     let size = v.len() / 6;
     assert_eq!(size, config.task.dims * agents);
     v[..size].iter().map(|v| f64::from(*v).powi(2)).sum::<f64>() / agents as f64
@@ -108,11 +106,11 @@ fn critics_are_told_the_mean_square_of_the_error_if_they_ask() {
         let environment = FieldEnvironment::new(&config, cases(&config), 1, 1, 16, 1);
         let tracer = Tracer::new();
         let state = tracer.sequence("state", environment.state_size(), 1);
-        tracer.record("global", environment.global(state));
-        let program = Arc::new(Program::<f32>::new(&tracer.finish(), 1));
-        let mut session = Session::new(program, 1, &[], &[], &[]);
-        session.step(&[environment.states()], &Threads::new(1));
-        let (global, points) = (session.record(0), config.points());
+        let (global, state) = (tracer.record("global", environment.global(state)), state.input());
+        let program = Program::<f32>::new(&tracer.finish(), 1);
+        let mut session = Session::new(&program, &Inputs::new(1, 0, &[]));
+        session.step(&[(state, environment.states())], &Threads::new(1));
+        let (global, points) = (session.record(global), config.points());
         assert_eq!(global.len(), environment.global_size());
         let errors = (0..points).map(|i| (global[i] - global[points + i]).powi(2));
         (global.clone(), errors.sum::<f32>() / points as f32 * (points as f32).sqrt())

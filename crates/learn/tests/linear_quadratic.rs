@@ -3,7 +3,7 @@
 //! Each of two agents has a cart of its own, `p' = 0.9 p + v / 5`, `v' = 0.8 v + a / 2`, and pays `p^2 + v^2 / 10 + a^2 / 5` per step. The optimal
 //! feedback follows from the Riccati recursion; starts are such that it never meets the bound of an action.
 
-use cinoc_adjoint::{Program, Session, Threads, Tracer, Var};
+use cinoc_adjoint::{Inputs, Program, Session, Threads, Tracer, Var};
 use cinoc_control::config::{Config, Critic, OffPolicy, OnPolicy, Preset};
 use cinoc_control::policy::{Layer, Plain};
 use cinoc_control::random::{Purpose, stream};
@@ -12,7 +12,6 @@ use cinoc_learn::rl::environment::{Environment, Transition};
 use cinoc_learn::rl::ppo::Ppo;
 use cinoc_learn::rl::td3::Td3;
 use rand::Rng;
-use std::sync::Arc;
 
 const AGENTS: usize = 2;
 const STEPS: usize = 30;
@@ -172,13 +171,14 @@ fn optimum() -> f64 {
 fn learned(environment: &Carts, params: &[f32]) -> f64 {
     let tracer = Tracer::new();
     let state = tracer.sequence("state", 2 * AGENTS, 1);
-    tracer.record("action", environment.actor(&tracer, state).tanh());
-    let program = Arc::new(Program::<f32>::new(&tracer.finish(), 1));
-    let mut session = Session::new(program, 1, params, &[], &[]);
+    let action = tracer.record("action", environment.actor(&tracer, state).tanh());
+    let input = state.input();
+    let program = Program::<f32>::new(&tracer.finish(), 1);
+    let mut session = Session::new(&program, &Inputs::new(1, 0, params));
     let threads = Threads::new(1);
     episodes(|_, state| {
-        session.step(&[state], &threads);
-        session.only_record(0).iter().map(|a| 2.0 * a).collect()
+        session.step(&[(input, state)], &threads);
+        session.record(action).iter().map(|a| 2.0 * a).collect()
     })
 }
 

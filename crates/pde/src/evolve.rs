@@ -1,7 +1,7 @@
 //! Running a PDE without any control: spin-up of initial states, reference runs, tests of the schemes.
 
 use crate::dynamics::Dynamics;
-use cinoc_adjoint::{Program, Real, Run, Threads, Trace, Tracer};
+use cinoc_adjoint::{Inputs, Program, Real, Threads, Tracer};
 
 /// Samples per chunk in 1D, where they must fill the SIMD vectors; a 2D field fills them by itself. The chunk
 /// size must not depend on the number of samples: in a chaotic field another rounding grows into another
@@ -50,30 +50,19 @@ pub fn evolve_in<T: Real>(
     let samples = z0.len() / n;
     let interval = (1..=INTERVAL).rev().find(|k| steps.is_multiple_of(*k)).expect("1 divides all");
     let chunk = if dynamics.grid().dims() == 1 { CHUNK } else { 1 };
-    let program = Program::new(&free_steps(dynamics, forcing.is_some(), interval), chunk);
-    let run = Run {
-        samples,
-        steps: steps / interval,
-        params: &[],
-        fixed: forcing.into_iter().collect(),
-        states: vec![z0],
-        sequences: Vec::new(),
-        weights: Vec::new(),
-        carry_limit: None,
-    };
-    program.forward(&run, threads).states.swap_remove(0)
-}
-
-/// A trace of `steps` time steps, with a fixed forcing or without forcing.
-fn free_steps(dynamics: &dyn Dynamics, forced: bool, steps: usize) -> Trace {
     let (tracer, (rows, cols)) = (Tracer::new(), dynamics.grid().shape());
     let z = tracer.state("z", dynamics.fields() * rows, cols);
     let stacked = dynamics.forcing_fields() * rows;
-    let forcing = if forced {
-        tracer.fixed("forcing", stacked, cols)
-    } else {
-        tracer.constant(stacked, cols, vec![0.0; stacked * cols])
+    let mut inputs = Inputs::new(samples, steps / interval, &[]).with(z.input(), z0);
+    let driven = match forcing {
+        Some(values) => {
+            let driven = tracer.fixed("forcing", stacked, cols);
+            inputs = inputs.with(driven.input(), values);
+            driven
+        }
+        None => tracer.constant(stacked, cols, vec![0.0; stacked * cols]),
     };
-    tracer.advance(z, dynamics.interval(z, dynamics.response(forcing), steps));
-    tracer.finish()
+    tracer.advance(z, dynamics.interval(z, dynamics.response(driven), interval));
+    let z = z.input();
+    Program::new(&tracer.finish(), chunk).forward(&inputs, threads).end(z).to_vec()
 }

@@ -12,10 +12,10 @@
 //! two fields of such modes has wave numbers up to 2 K. On m > 3 K points per axis none of them is aliased to
 //! a resolved mode. Products are therefore formed on m points, where m is the first multiple of four above 3
 //! K (on 64 points K = 21 needs 64, and K = 31 needs 96). Only the resolved modes of a product are used, so
-//! the positions of these points are free: they are in the folded order of [`cinoc_adjoint::Axis::folded`],
+//! the positions of these points are free: they are in the folded order of [`cinoc_adjoint::AxisMatrix::folded`],
 //! half a cell from the ends.
 
-use cinoc_adjoint::{Axis, Sparse, Var};
+use cinoc_adjoint::{AxisMatrix, Sparse, Var};
 use std::f64::consts::TAU;
 
 /// One basis function of an axis.
@@ -68,9 +68,9 @@ pub struct Fourier {
     /// Resolved modes per axis.
     resolved: [usize; 2],
     /// From spectra to fields, on the grid.
-    grid: [Axis; 2],
+    grid: [AxisMatrix; 2],
     /// From resolved modes to values and slopes on the points where products are formed.
-    products: [[Axis; 2]; 2],
+    products: [[AxisMatrix; 2]; 2],
     /// Number of these points per axis.
     fine: [usize; 2],
     /// Row of every mode `a * n_y + b`.
@@ -86,13 +86,13 @@ impl Fourier {
         for axis in 0..2 {
             assert!(2 * cutoff[axis] < n[axis], "{} points cannot resolve {} periods", n[axis], cutoff[axis]);
         }
-        let each = |f: &dyn Fn(usize) -> Axis| [f(0), f(1)];
+        let each = |f: &dyn Fn(usize) -> AxisMatrix| [f(0), f(1)];
         let modes = [modes(n[0], cutoff[0]), modes(n[1], cutoff[1])];
         let resolved = cutoff.map(|k| 2 * k + 1);
         let fine = cutoff.map(|k| (3 * k + 1).next_multiple_of(4));
         let on_grid = |axis: usize| {
             let points = |m: &Mode| (0..n[axis]).map(|j| m.value(j as f64 / n[axis] as f64, false)).collect();
-            Axis::dense(modes[axis].iter().map(points).collect())
+            AxisMatrix::dense(modes[axis].iter().map(points).collect())
         };
         let folded = |axis: usize, slope: bool| {
             let mut columns = [const { Vec::new() }; 4];
@@ -103,7 +103,7 @@ impl Fourier {
                 columns[if slope { mode.symmetry() ^ 2 } else { mode.symmetry() }]
                     .push((0..fine[axis] / 4).map(value).collect());
             }
-            Axis::folded(columns, if slope { [2, 3, 0, 1] } else { [0, 1, 2, 3] })
+            AxisMatrix::folded(columns, if slope { [2, 3, 0, 1] } else { [0, 1, 2, 3] })
         };
         let mut rows = vec![0; n[0] * n[1]];
         let (mut next, mut rest) = (0, resolved[0] * resolved[1]);

@@ -3,42 +3,32 @@
 
 use super::replay::{Kernels, Worker};
 use super::simd::{Isa, Real};
+use crate::backend::Arranged;
 use crate::plan::{Placed, Plan, Strategy};
-use crate::program::{Gradient, Outcome, Run};
-use crate::trace::Shape;
+use crate::program::{Gradient, Outcome};
+use crate::trace::{Input, Shape};
 use std::sync::Mutex;
 
 /// A plan with the kernels and the memory to run it on this machine.
-pub(crate) struct Cpu<T> {
+pub(super) struct Chunks<T> {
     plan: Plan,
     kernels: Kernels<T>,
     /// Memory between uses.
     idle: Mutex<Vec<Worker<T>>>,
 }
 
-impl<T: Real> Cpu<T> {
-    pub fn new(plan: Plan, isa: Isa) -> Cpu<T> {
-        Cpu { kernels: Kernels::new(&plan, isa), plan, idle: Mutex::new(Vec::new()) }
+impl<T: Real> Chunks<T> {
+    pub fn new(plan: Plan, isa: Isa) -> Chunks<T> {
+        Chunks { kernels: Kernels::new(&plan, isa), plan, idle: Mutex::new(Vec::new()) }
     }
 
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Runs chunk `c` forward.
-    pub fn forward(&self, run: &Run<'_, T>, c: usize) -> Outcome<T> {
-        let mut worker = self.worker();
-        let part = self.forward_chunk(&mut worker, run, c);
-        self.give_back(worker);
-        part
-    }
-
-    /// Runs chunk `c` forward and in reverse. The loss of the result is not set.
-    pub fn gradient(&self, run: &Run<'_, T>, c: usize, strategy: Strategy) -> Gradient<T> {
-        let mut worker = self.worker();
-        let part = self.gradient_chunk(&mut worker, run, c, strategy);
-        self.give_back(worker);
-        part
+    /// How many chunks hold so many samples.
+    pub fn count(&self, samples: usize) -> usize {
+        samples.div_ceil(self.plan.samples)
     }
 
     /// Memory for a chunk.
@@ -53,11 +43,12 @@ impl<T: Real> Cpu<T> {
     }
 
     /// One step of the samples in `worker`, the set-up before it if something it depends on has changed.
-    pub fn step(&self, worker: &mut Worker<T>, members: Members, sequences: &[&[T]], stale: bool) {
+    pub fn step(&self, worker: &mut Worker<T>, members: Members, sequences: &[(Input, &[T])], stale: bool) {
         if stale {
             worker.setup(&self.plan, &self.kernels);
         }
-        for (placed, data) in self.plan.sequences.iter().zip(sequences) {
+        for (input, data) in sequences {
+            let placed = self.plan.place(*input);
             members.pack(data, &mut worker.values[placed.value], 0, 1);
         }
         worker.step(&self.plan, &self.kernels);
@@ -74,7 +65,7 @@ impl<T: Real> Cpu<T> {
     }
 
     /// Puts parameters, fixed inputs and states into their places and runs the set-up.
-    pub fn begin(&self, worker: &mut Worker<T>, run: &Run<'_, T>, members: Members) {
+    pub fn begin(&self, worker: &mut Worker<T>, run: &Arranged<'_, T>, members: Members) {
         self.load_params(worker, run.params);
         for (placed, data) in self.plan.fixed.iter().zip(&run.fixed) {
             members.pack(data, &mut worker.values[placed.value], 0, 1);
@@ -95,14 +86,14 @@ impl<T: Real> Cpu<T> {
         }
     }
 
-    fn load_sequences(&self, worker: &mut Worker<T>, run: &Run<'_, T>, members: Members, t: usize) {
+    fn load_sequences(&self, worker: &mut Worker<T>, run: &Arranged<'_, T>, members: Members, t: usize) {
         for (placed, data) in self.plan.sequences.iter().zip(&run.sequences) {
             members.pack(data, &mut worker.values[placed.value], t, run.steps);
         }
     }
 
     /// Adds the weighted terms of step t.
-    fn add_terms(&self, worker: &Worker<T>, run: &Run<'_, T>, t: usize, sums: &mut [Vec<f64>]) {
+    fn add_terms(&self, worker: &Worker<T>, run: &Arranged<'_, T>, t: usize, sums: &mut [Vec<f64>]) {
         for ((sum, (slot, _)), weights) in sums.iter_mut().zip(&self.plan.terms).zip(&run.weights) {
             for (sum, value) in sum.iter_mut().zip(worker.values[*slot].iter()) {
                 *sum += weights[t] * value.f64();
@@ -110,7 +101,15 @@ impl<T: Real> Cpu<T> {
         }
     }
 
-    fn forward_chunk(&self, worker: &mut Worker<T>, run: &Run<'_, T>, c: usize) -> Outcome<T> {
+    /// Runs chunk `c` forward.
+    pub fn forward_chunk(&self, run: &Arranged<'_, T>, c: usize) -> Outcome<T> {
+        let mut worker = self.worker();
+        let part = self.forward_with(&mut worker, run, c);
+        self.give_back(worker);
+        part
+    }
+
+    fn forward_with(&self, worker: &mut Worker<T>, run: &Arranged<'_, T>, c: usize) -> Outcome<T> {
         let members = self.members(run.samples, c);
         let mut terms = vec![vec![0.0; members.real]; self.plan.terms.len()];
         let room = |shape: &Shape, steps: usize| vec![T::default(); members.real * steps * shape.size()];
@@ -139,10 +138,18 @@ impl<T: Real> Cpu<T> {
         self.plan.states.iter().map(state).collect()
     }
 
-    fn gradient_chunk(
+    /// Runs chunk `c` forward and in reverse. The loss of the result is not set.
+    pub fn gradient_chunk(&self, run: &Arranged<'_, T>, c: usize, strategy: Strategy) -> Gradient<T> {
+        let mut worker = self.worker();
+        let part = self.gradient_with(&mut worker, run, c, strategy);
+        self.give_back(worker);
+        part
+    }
+
+    fn gradient_with(
         &self,
         worker: &mut Worker<T>,
-        run: &Run<'_, T>,
+        run: &Arranged<'_, T>,
         c: usize,
         strategy: Strategy,
     ) -> Gradient<T> {
@@ -221,7 +228,7 @@ impl<T: Real> Cpu<T> {
 
 /// The samples of one chunk.
 #[derive(Clone, Copy)]
-pub(crate) struct Members {
+pub(super) struct Members {
     start: usize,
     real: usize,
     chunk: usize,

@@ -1,7 +1,10 @@
-//! The backend for processors: it runs a plan on chunks of samples.
+//! The backend for CPUs.
 //!
-//! `chunk.rs` is its interface to programs: [`Cpu`] runs one chunk forward or in reverse. A backend for
-//! another machine would take the same [`Plan`](crate::plan::Plan) and do the same. Below it, `replay.rs`
+//! Samples are cut into chunks of fixed size; threads take chunks; what chunks contribute to the parameters'
+//! gradient is added in the order of the chunks. Results therefore do not depend on the number of threads, to
+//! the last bit.
+//!
+//! `chunk.rs` runs one chunk, `session.rs` keeps chunks that are driven step by step. Below them, `replay.rs`
 //! walks through the plan, `kernels/` computes, `simd/` has the vectors that kernels are written with, and
 //! `ahead.rs` prefetches.
 
@@ -11,9 +14,105 @@ mod chunk;
 mod kernels;
 mod peak;
 mod replay;
+mod session;
 mod simd;
 
-pub(crate) use chunk::Cpu;
 pub use peak::peak_flops;
-pub(crate) use replay::Worker;
 pub use simd::{Isa, Real};
+
+use crate::backend::{Arranged, Backend, Executable, Steps};
+use crate::plan::{Plan, Strategy};
+use crate::program::{Gradient, Outcome};
+use crate::threads::Threads;
+use chunk::Chunks;
+use session::ChunksInProgress;
+use std::any::{Any, TypeId};
+use std::sync::Arc;
+
+/// A CPU with an instruction set.
+pub(crate) struct Cpu {
+    pub isa: Isa,
+}
+
+impl Backend for Cpu {
+    fn compile<T: Real>(&self, plan: Plan) -> Arc<dyn Executable<T>> {
+        fn as_is<From: 'static, To: 'static>(executable: From) -> To {
+            let mut executable = Some(executable);
+            let same = (&mut executable as &mut dyn Any).downcast_mut::<Option<To>>();
+            same.and_then(Option::take).expect("the same type")
+        }
+        if TypeId::of::<T>() == TypeId::of::<f32>() {
+            as_is(singles(plan, self.isa))
+        } else {
+            as_is(doubles(plan, self.isa))
+        }
+    }
+}
+
+// Both precisions are compiled here, and not again in every crate that has programs.
+
+#[inline(never)]
+fn singles(plan: Plan, isa: Isa) -> Arc<dyn Executable<f32>> {
+    Arc::new(Chunks::new(plan, isa))
+}
+
+#[inline(never)]
+fn doubles(plan: Plan, isa: Isa) -> Arc<dyn Executable<f64>> {
+    Arc::new(Chunks::new(plan, isa))
+}
+
+impl<T: Real> Executable<T> for Chunks<T> {
+    fn plan(&self) -> &Plan {
+        self.plan()
+    }
+
+    fn forward(&self, run: &Arranged<'_, T>, threads: &Threads) -> Outcome<T> {
+        let parts = threads.map(self.count(run.samples), |c| self.forward_chunk(run, c));
+        let plan = self.plan();
+        let mut outcome = Outcome {
+            terms: vec![Vec::new(); plan.terms.len()],
+            records: vec![Vec::new(); plan.records.len()],
+            states: vec![Vec::new(); plan.states.len()],
+        };
+        for part in parts {
+            join(&mut outcome.terms, part.terms);
+            join(&mut outcome.records, part.records);
+            join(&mut outcome.states, part.states);
+        }
+        outcome
+    }
+
+    fn gradient(&self, run: &Arranged<'_, T>, threads: &Threads, strategy: Strategy) -> Gradient<T> {
+        let parts = threads.map(self.count(run.samples), |c| self.gradient_chunk(run, c, strategy));
+        let plan = self.plan();
+        let mut gradient = Gradient {
+            loss: 0.0,
+            terms: vec![0.0; plan.terms.len()],
+            params: vec![T::default(); run.params.len()],
+            fixed: vec![Vec::new(); plan.fixed.len()],
+            states: vec![Vec::new(); plan.states.len()],
+            sequences: vec![Vec::new(); plan.sequences.len()],
+            ends: vec![Vec::new(); plan.states.len()],
+        };
+        for part in parts {
+            gradient.terms.iter_mut().zip(&part.terms).for_each(|(sum, x)| *sum += x);
+            gradient.params.iter_mut().zip(&part.params).for_each(|(sum, x)| *sum += *x);
+            join(&mut gradient.fixed, part.fixed);
+            join(&mut gradient.states, part.states);
+            join(&mut gradient.sequences, part.sequences);
+            join(&mut gradient.ends, part.ends);
+        }
+        gradient.loss = gradient.terms.iter().sum();
+        gradient
+    }
+
+    fn start(self: Arc<Self>, run: &Arranged<'_, T>) -> Box<dyn Steps<T>> {
+        Box::new(ChunksInProgress::new(self, run))
+    }
+}
+
+fn join<X>(all: &mut [Vec<X>], parts: Vec<Vec<X>>) {
+    for (all, part) in all.iter_mut().zip(parts) {
+        all.extend(part);
+    }
+}

@@ -1,7 +1,7 @@
 //! What the arithmetic units of this machine reach when nothing hinders them.
 
 use super::simd::{Isa, Real, dispatched};
-use crate::program::Threads;
+use crate::threads::Threads;
 use std::time::Instant;
 
 /// Multiplications and additions per second of `threads` threads that do nothing but fused products in

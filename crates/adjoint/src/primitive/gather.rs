@@ -4,18 +4,18 @@ use super::*;
 
 /// How a window follows a position inside its cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sampling {
+pub enum Interpolation {
     /// The window of the cell; piecewise constant in the position.
     Cell,
     /// Linear interpolation between this cell's window and the next one's.
     Linear,
 }
 
-impl Sampling {
+impl Interpolation {
     fn value(self) -> Value {
         Value::Word(match self {
-            Sampling::Cell => "cell",
-            Sampling::Linear => "linear",
+            Interpolation::Cell => "cell",
+            Interpolation::Linear => "linear",
         })
     }
 }
@@ -32,7 +32,7 @@ pub struct Lattice {
     /// Whether the lattice wraps around.
     pub periodic: bool,
     /// How the window follows the position.
-    pub sampling: Sampling,
+    pub sampling: Interpolation,
 }
 
 /// For each agent `width` lattice points of some fields around its cell. Inputs: positions, fields.
@@ -64,8 +64,8 @@ impl Primitive for Window {
     }
     fn reverse_reads(&self, inputs: usize) -> Reads {
         let fields = match self.lattice.sampling {
-            Sampling::Cell => 0,
-            Sampling::Linear => (1u8 << inputs) - 2,
+            Interpolation::Cell => 0,
+            Interpolation::Linear => (1u8 << inputs) - 2,
         };
         Reads { inputs: 1 | fields, output: false }
     }
@@ -87,7 +87,7 @@ pub struct PatchLattice {
     /// Whether the lattice wraps around.
     pub periodic: bool,
     /// How the patch follows the position.
-    pub sampling: Sampling,
+    pub sampling: Interpolation,
 }
 
 impl PatchLattice {
@@ -103,7 +103,7 @@ impl PatchLattice {
     }
     /// Checks positions and maps; channels of the maps.
     pub(super) fn channels(&self, positions: Shape, maps: Shape) -> usize {
-        assert!(self.sampling == Sampling::Cell, "patches of feature maps are those of a cell");
+        assert!(self.sampling == Interpolation::Cell, "patches of feature maps are those of a cell");
         assert!(positions.rows == 2 && !positions.shared, "positions are two rows per sample");
         let [nx, ny] = self.n;
         assert!(
@@ -142,7 +142,7 @@ impl Primitive for Patches {
         Shape::per_sample(patch * patch * (fields.rows / n[0]), positions.cols)
     }
     fn reverse_reads(&self, _: usize) -> Reads {
-        let fields = matches!(self.lattice.sampling, Sampling::Linear) as u8;
+        let fields = matches!(self.lattice.sampling, Interpolation::Linear) as u8;
         Reads { inputs: 1 | fields << 1, output: false }
     }
 }

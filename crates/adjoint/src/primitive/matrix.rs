@@ -153,7 +153,7 @@ impl Primitive for Solve {
 
 /// A constant matrix along one axis.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Axis {
+pub struct AxisMatrix {
     pub(crate) inputs: usize,
     /// Outputs of one part.
     pub(crate) height: usize,
@@ -170,16 +170,16 @@ pub(crate) struct AxisPart {
     pub columns: Vec<Vec<f64>>,
 }
 
-impl Axis {
+impl AxisMatrix {
     /// The matrix whose column k, what input k gives to all outputs, is `columns[k]`.
-    pub fn dense(columns: Vec<Vec<f64>>) -> Axis {
-        Axis::of(vec![columns])
+    pub fn dense(columns: Vec<Vec<f64>>) -> AxisMatrix {
+        AxisMatrix::of(vec![columns])
     }
 
     /// A matrix whose outputs are the points of a period in folded order. `columns` holds, for each of the
     /// four symmetries (even cosines, odd cosines, even sines, odd sines), the functions on the first
     /// quarter; `order` tells which of these lists comes first, second, ... in the inputs.
-    pub fn folded(mut columns: [Vec<Vec<f64>>; 4], order: [usize; 4]) -> Axis {
+    pub fn folded(mut columns: [Vec<Vec<f64>>; 4], order: [usize; 4]) -> AxisMatrix {
         let mut first = [0; 4];
         let mut inputs = 0;
         for symmetry in order {
@@ -189,13 +189,13 @@ impl Axis {
         let height = columns.iter().flatten().next().map_or(0, Vec::len);
         let parts =
             (0..4).map(|p| AxisPart { first: first[p], columns: std::mem::take(&mut columns[p]) }).collect();
-        Axis { inputs, height, parts }.checked()
+        AxisMatrix { inputs, height, parts }.checked()
     }
 
-    fn of(parts: Vec<Vec<Vec<f64>>>) -> Axis {
+    fn of(parts: Vec<Vec<Vec<f64>>>) -> AxisMatrix {
         let height = parts[0].first().map_or(0, Vec::len);
         let inputs = parts[0].len();
-        Axis {
+        AxisMatrix {
             inputs,
             height,
             parts: parts.into_iter().map(|columns| AxisPart { first: 0, columns }).collect(),
@@ -203,7 +203,7 @@ impl Axis {
         .checked()
     }
 
-    fn checked(self) -> Axis {
+    fn checked(self) -> AxisMatrix {
         let columns = || self.parts.iter().flat_map(|p| &p.columns);
         assert!(columns().all(|c| c.len() == self.height), "columns of equal length");
         assert!(self.inputs > 0 && self.height > 0, "an empty matrix");
@@ -227,7 +227,7 @@ impl Axis {
 /// A matrix along each axis of a field, `y = (X ⊗ Y) x`, or the transpose of this.
 #[derive(Clone, PartialEq)]
 pub(crate) struct Separable {
-    pub axes: [Axis; 2],
+    pub axes: [AxisMatrix; 2],
     pub transposed: bool,
 }
 

@@ -29,9 +29,9 @@ pub(crate) use layout::{Broadcast, Slice, Stack, Transpose};
 pub(crate) use matrix::{Linear, Separable, Solve};
 pub(crate) use reduce::{Contract, Length, LimitLength, Outer, PeakOne, Reduce, SoftNormTanh};
 
-pub use gather::{Lattice, PatchLattice, Sampling};
+pub use gather::{Interpolation, Lattice, PatchLattice};
 pub use gaussian::Bump;
-pub use matrix::{Axis, Sparse, Tridiagonal};
+pub use matrix::{AxisMatrix, Sparse, Tridiagonal};
 pub use value::Value;
 
 use crate::trace::Shape;

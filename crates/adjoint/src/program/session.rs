@@ -2,124 +2,89 @@
 //! inputs and first states once, then sequences in, records out. Every sample may be started again at any
 //! time.
 
-use super::{Program, Run, Threads};
-use crate::cpu::{Real, Worker};
-use std::sync::Arc;
+use super::{Inputs, Program};
+use crate::backend::Steps;
+use crate::cpu::Real;
+use crate::plan::Plan;
+use crate::threads::Threads;
+use crate::trace::{Input, InputKind, Record, Term};
 
 /// Samples in progress.
 pub struct Session<T: Real> {
-    program: Arc<Program<T>>,
+    program: Program<T>,
     samples: usize,
-    chunks: Vec<Chunk<T>>,
-}
-
-struct Chunk<T> {
-    worker: Worker<T>,
-    /// Whether something that the set-up depends on has changed since it ran.
-    stale: bool,
+    steps: Box<dyn Steps<T>>,
 }
 
 impl<T: Real> Session<T> {
-    /// Starts `samples` samples; fixed inputs and states are `[samples][size]` each.
+    /// Starts the samples of a run without steps: parameters, fixed inputs and states are given.
     ///
     /// # Panics
-    /// If the numbers given are not as many as the program needs.
-    pub fn new(
-        program: Arc<Program<T>>,
-        samples: usize,
-        params: &[T],
-        fixed: &[&[T]],
-        states: &[&[T]],
-    ) -> Session<T> {
-        let run = Run {
-            samples,
-            steps: 0,
-            params,
-            fixed: fixed.to_vec(),
-            states: states.to_vec(),
-            sequences: program.plan().sequences.iter().map(|_| &[][..]).collect(),
-            weights: vec![Vec::new(); program.plan().terms.len()],
-            carry_limit: None,
-        };
-        program.check(&run);
-        let start = |c: usize| {
-            let mut worker = program.cpu.worker();
-            program.cpu.begin(&mut worker, &run, program.cpu.members(samples, c));
-            Chunk { worker, stale: false }
-        };
-        let chunks = (0..samples.div_ceil(program.chunk())).map(start).collect();
-        Session { samples, chunks, program }
+    /// If an input is missing or has a wrong length.
+    pub fn new(program: &Program<T>, inputs: &Inputs<'_, T>) -> Session<T> {
+        let run = inputs.arranged(program.plan());
+        Session {
+            samples: run.samples,
+            steps: program.executable.clone().start(&run),
+            program: program.clone(),
+        }
+    }
+
+    fn plan(&self) -> &Plan {
+        self.program.plan()
     }
 
     /// Goes on with other parameters.
     pub fn set_params(&mut self, params: &[T]) {
-        assert_eq!(params.len(), self.program.plan().param_len(), "numbers in the parameters");
-        for chunk in &mut self.chunks {
-            self.program.cpu.load_params(&mut chunk.worker, params);
-            chunk.stale = true;
-        }
+        assert_eq!(params.len(), self.plan().param_len(), "numbers in the parameters");
+        self.steps.set_params(params);
     }
 
     /// Starts one sample again, from other fixed inputs and states.
-    pub fn restart(&mut self, sample: usize, fixed: &[&[T]], states: &[&[T]]) {
-        let (plan, lanes) = (self.program.plan(), self.program.chunk());
-        let (chunk, lane) = (&mut self.chunks[sample / lanes], sample % lanes);
-        for (placed, data) in plan.fixed.iter().zip(fixed).chain(plan.states.iter().zip(states)) {
-            let values = &mut chunk.worker.values[placed.value];
-            assert_eq!(values.len(), data.len() * lanes, "numbers of a sample");
-            values.iter_mut().skip(lane).step_by(lanes).zip(*data).for_each(|(to, x)| *to = *x);
+    pub fn restart(&mut self, sample: usize, given: &[(Input, &[T])]) {
+        for (input, values) in given {
+            assert_eq!(values.len(), input.size(), "numbers of a sample");
         }
-        chunk.stale = true;
+        self.steps.restart(sample, given);
     }
 
     /// One step of all samples; sequences are `[samples][size]` each.
-    pub fn step(&mut self, sequences: &[&[T]], threads: &Threads) {
-        let (cpu, samples) = (&self.program.cpu, self.samples);
-        assert_eq!(cpu.plan().sequences.len(), sequences.len(), "number of sequences");
-        threads.for_each(&mut self.chunks, |c, Chunk { worker, stale }| {
-            cpu.step(worker, cpu.members(samples, c), sequences, std::mem::take(stale));
-        });
+    pub fn step(&mut self, sequences: &[(Input, &[T])], threads: &Threads) {
+        assert_eq!(self.plan().sequences.len(), sequences.len(), "number of sequences");
+        for (input, values) in sequences {
+            assert_eq!(input.kind, InputKind::Sequence, "a step is given sequences");
+            assert_eq!(values.len(), self.samples * input.size(), "numbers of all samples");
+        }
+        self.steps.step(sequences, threads);
     }
 
     /// A record of the last step, `[samples][size]`.
-    pub fn record(&self, index: usize) -> Vec<T> {
-        self.gather(self.program.plan().records[index].value)
+    pub fn record(&self, record: Record) -> Vec<T> {
+        self.read(self.plan().records[record.index].value, record.shape.size())
     }
 
-    /// A record of the last step of a session of one sample in a program for one, without a copy.
+    /// The same, copied to where the caller wants it.
     ///
     /// # Panics
-    /// If there are more.
-    pub fn only_record(&self, index: usize) -> &[T] {
-        assert_eq!((self.samples, self.program.chunk()), (1, 1), "a session of one sample");
-        &self.chunks[0].worker.values[self.program.plan().records[index].value]
+    /// If `to` has another length.
+    pub fn copy_record(&self, record: Record, to: &mut [T]) {
+        assert_eq!(to.len(), self.samples * record.shape.size(), "numbers of all samples");
+        self.steps.read(self.plan().records[record.index].value, to);
     }
 
     /// A state after the last step, `[samples][size]`.
-    pub fn state(&self, index: usize) -> Vec<T> {
-        self.gather(self.program.plan().states[index].value)
+    pub fn state(&self, state: Input) -> Vec<T> {
+        self.read(self.plan().states[state.state_index()].value, state.size())
     }
 
     /// A term in the last step, without a weight: one number per sample.
-    pub fn term(&self, index: usize) -> Vec<T> {
-        self.gather(self.program.plan().terms[index].0)
+    pub fn term(&self, term: Term) -> Vec<T> {
+        self.read(self.plan().terms[term.0].0, 1)
     }
 
-    fn gather(&self, slot: usize) -> Vec<T> {
-        let size = self.program.plan().value_len[slot] / self.program.chunk();
+    fn read(&self, slot: usize, size: usize) -> Vec<T> {
         let mut all = vec![T::default(); self.samples * size];
-        let per_chunk = all.chunks_mut(self.program.chunk() * size);
-        for (c, (chunk, to)) in self.chunks.iter().zip(per_chunk).enumerate() {
-            self.program.cpu.members(self.samples, c).unpack(&chunk.worker.values[slot], to, 0, 1);
-        }
+        self.steps.read(slot, &mut all);
         all
-    }
-}
-
-impl<T: Real> Drop for Session<T> {
-    fn drop(&mut self) {
-        for chunk in self.chunks.drain(..) {
-            self.program.cpu.give_back(chunk.worker);
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! What can be done with a value: every primitive as a method, arithmetic as operators.
 
-use super::{Shape, Tracer, Var};
+use super::{Input, Shape, Tracer, Var};
 use crate::primitive::*;
 use std::ops::{Add, Div, Mul, Neg, Range, Sub};
 
@@ -27,6 +27,14 @@ impl<'t> Var<'t> {
     /// The trace it belongs to.
     pub fn tracer(self) -> &'t Tracer {
         self.tracer
+    }
+
+    /// The handle of a fixed input, a sequence or a state: runs are given numbers for it.
+    ///
+    /// # Panics
+    /// If the value is none of these.
+    pub fn input(self) -> Input {
+        self.tracer.handle(self.id)
     }
 
     fn unary(self, primitive: impl Primitive + 'static) -> Var<'t> {
@@ -145,11 +153,11 @@ impl<'t> Var<'t> {
 
     /// A constant matrix along each axis of a field: `[x.inputs * y.inputs][cols]` to
     /// `[x.outputs * y.outputs][cols]`, the second axis running fastest.
-    pub fn separable(self, x: &Axis, y: &Axis) -> Var<'t> {
+    pub fn separable(self, x: &AxisMatrix, y: &AxisMatrix) -> Var<'t> {
         self.unary(Separable { axes: [x.clone(), y.clone()], transposed: false })
     }
     /// The transpose of [`Var::separable`].
-    pub fn separable_transposed(self, x: &Axis, y: &Axis) -> Var<'t> {
+    pub fn separable_transposed(self, x: &AxisMatrix, y: &AxisMatrix) -> Var<'t> {
         self.unary(Separable { axes: [x.clone(), y.clone()], transposed: true })
     }
     /// `a self² + b self other + c other²`, element by element.

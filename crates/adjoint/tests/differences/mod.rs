@@ -34,12 +34,20 @@ pub const fn case(name: &'static str, inputs: &'static [(usize, usize, bool)], b
 }
 
 /// Trace of a case; inputs that are not parameters come as sequences (step) or as fixed inputs (set-up).
-fn trace(case: &Case, in_step: bool) -> Trace {
+struct Traced {
+    trace: Trace,
+    others: Vec<Input>,
+    clock: Input,
+    value: Term,
+    y: Record,
+}
+
+fn trace(case: &Case, in_step: bool) -> Traced {
     trace_given(case, in_step, &[])
 }
 
 /// The same where some inputs have no derivatives.
-fn trace_given(case: &Case, in_step: bool, given: &[usize]) -> Trace {
+fn trace_given(case: &Case, in_step: bool, given: &[usize]) -> Traced {
     let t = Tracer::new();
     let declare = |(rows, cols, shared)| match (shared, in_step) {
         (true, _) => t.param("p", rows, cols),
@@ -53,9 +61,10 @@ fn trace_given(case: &Case, in_step: bool, given: &[usize]) -> Trace {
     let shape = y.shape();
     let weight = t.constant(shape.rows, shape.cols, noise(77, shape.size()));
     let clock = t.sequence("clock", 1, 1);
-    t.term("value", (y * weight).sum() * clock);
-    t.record("y", y * clock);
-    t.finish()
+    let (value, y) = (t.term("value", (y * weight).sum() * clock), t.record("y", y * clock));
+    let others = inputs.iter().filter(|input| !input.shape().shared).map(|input| input.input()).collect();
+    let clock = clock.input();
+    Traced { trace: t.finish(), others, clock, value, y }
 }
 
 struct Data {
@@ -74,40 +83,29 @@ fn data(case: &Case, samples: usize, steps: usize, in_step: bool, seed: u64) -> 
     Data { params, others }
 }
 
-fn run<'a, T>(
-    data: &'a (Vec<T>, Vec<Vec<T>>),
-    clock: &'a [T],
-    samples: usize,
-    steps: usize,
-    in_step: bool,
-) -> Run<'a, T> {
-    let others: Vec<&[T]> = data.1.iter().map(|v| &v[..]).collect();
-    let (fixed, mut sequences) = if in_step { (vec![], others) } else { (others, vec![]) };
-    sequences.push(clock);
-    Run {
-        samples,
-        steps,
-        params: &data.0,
-        fixed,
-        states: vec![],
-        sequences,
-        weights: vec![vec![1.0; steps]],
-        carry_limit: None,
+impl Traced {
+    fn inputs<'a, T>(
+        &self,
+        data: &'a (Vec<T>, Vec<Vec<T>>),
+        clock: &'a [T],
+        samples: usize,
+        steps: usize,
+    ) -> Inputs<'a, T> {
+        let inputs = Inputs::new(samples, steps, &data.0).with(self.clock, clock);
+        let inputs = inputs.weighted(self.value, vec![1.0; steps]);
+        self.others.iter().zip(&data.1).fold(inputs, |inputs, (other, values)| inputs.with(*other, values))
+    }
+
+    /// All derivatives of a gradient in one list: parameters, then the other inputs.
+    fn flat(&self, g: Gradient<f64>) -> Vec<f64> {
+        let others = self.others.iter().flat_map(|other| g.input(*other).to_vec()).collect();
+        [g.params, others].concat()
     }
 }
 
 fn cast<T: Real>(d: &Data) -> (Vec<T>, Vec<Vec<T>>) {
     let all = |v: &Vec<f64>| v.iter().map(|&x| T::of(x)).collect();
     (all(&d.params), d.others.iter().map(all).collect())
-}
-
-/// All derivatives of a gradient in one list: parameters, then the other inputs.
-fn flat(g: Gradient<f64>, in_step: bool) -> Vec<f64> {
-    let mut others = if in_step { g.sequences } else { g.fixed };
-    if in_step {
-        others.pop(); // the clock
-    }
-    [g.params, others.concat()].concat()
 }
 
 /// Where the derivatives of an input stand in that list.
@@ -126,18 +124,19 @@ fn derivatives_of(case: &Case, data: &Data, input: usize) -> std::ops::Range<usi
 
 fn check(case: &Case, isa: Isa, chunk: usize, in_step: bool) {
     let (samples, steps) = (3, 2);
-    let program = Program::<f64>::with_isa(&trace(case, in_step), chunk, isa);
+    let traced = trace(case, in_step);
+    let program = Program::<f64>::with_isa(&traced.trace, chunk, isa);
     let threads = Threads::new(1);
     let clock = noise(5, samples * steps);
     let base = data(case, samples, steps, in_step, 1);
     let value = |d: &Data| {
         let d = cast::<f64>(d);
-        program.forward(&run(&d, &clock, samples, steps, in_step), &threads).terms[0].iter().sum::<f64>()
-            / samples as f64
+        let outcome = program.forward(&traced.inputs(&d, &clock, samples, steps), &threads);
+        outcome.term(traced.value).iter().sum::<f64>() / samples as f64
     };
     let gradient = |d: &Data, strategy| {
         let d = cast::<f64>(d);
-        flat(program.gradient(&run(&d, &clock, samples, steps, in_step), &threads, strategy), in_step)
+        traced.flat(program.gradient(&traced.inputs(&d, &clock, samples, steps), &threads, strategy))
     };
     let got = gradient(&base, Strategy::Recompute);
 
@@ -150,10 +149,11 @@ fn check(case: &Case, isa: Isa, chunk: usize, in_step: bool) {
     // an input without derivatives leaves those of the others as they are, to the last bit
     for only in 0..case.inputs.len() {
         let given: Vec<usize> = (0..case.inputs.len()).filter(|&i| i != only).collect();
-        let program = Program::<f64>::with_isa(&trace_given(case, in_step, &given), chunk, isa);
+        let traced = trace_given(case, in_step, &given);
+        let program = Program::<f64>::with_isa(&traced.trace, chunk, isa);
         let d = cast::<f64>(&base);
-        let run = run(&d, &clock, samples, steps, in_step);
-        let alone = flat(program.gradient(&run, &threads, Strategy::Recompute), in_step);
+        let inputs = traced.inputs(&d, &clock, samples, steps);
+        let alone = traced.flat(program.gradient(&inputs, &threads, Strategy::Recompute));
         let mine = derivatives_of(case, &base, only);
         for (k, (alone, all)) in alone.iter().zip(&got).enumerate() {
             let expected = if mine.contains(&k) { *all } else { 0.0 };
@@ -197,25 +197,22 @@ pub fn check_reverse_rules(cases: &[Case]) {
 /// Compares forward values between instruction sets and precisions.
 pub fn check_agreement(cases: &[Case]) {
     for case in cases {
-        let trace = trace(case, true);
+        let traced = trace(case, true);
         let base = data(case, 3, 2, true, 9);
         let clock = noise(5, 6);
         let clock32: Vec<f32> = clock.iter().map(|&x| x as f32).collect();
         let threads = Threads::new(1);
-        let exact = Program::<f64>::with_isa(&trace, 2, Isa::available()[0])
-            .forward(&run(&cast(&base), &clock, 3, 2, true), &threads)
-            .records
-            .concat();
+        let doubles = |isa| {
+            Program::<f64>::with_isa(&traced.trace, 2, isa)
+                .forward(&traced.inputs(&cast(&base), &clock, 3, 2), &threads)
+        };
+        let exact = doubles(Isa::available()[0]);
         for isa in Isa::available() {
-            let double = Program::<f64>::with_isa(&trace, 2, isa)
-                .forward(&run(&cast(&base), &clock, 3, 2, true), &threads)
-                .records
-                .concat();
-            let single = Program::<f32>::with_isa(&trace, 2, isa)
-                .forward(&run(&cast(&base), &clock32, 3, 2, true), &threads)
-                .records
-                .concat();
-            for ((a, b), c) in exact.iter().zip(&double).zip(&single) {
+            let double = doubles(isa);
+            let single = Program::<f32>::with_isa(&traced.trace, 2, isa)
+                .forward(&traced.inputs(&cast(&base), &clock32, 3, 2), &threads);
+            let of_isa = double.record(traced.y).iter().zip(single.record(traced.y));
+            for (a, (b, c)) in exact.record(traced.y).iter().zip(of_isa) {
                 assert!((a - b).abs() < 1e-13 * (1.0 + a.abs()), "{} on {}: {a} {b}", case.name, isa.name());
                 assert!(
                     (a - *c as f64).abs() < 1e-5 * (1.0 + a.abs()),

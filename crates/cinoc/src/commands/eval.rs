@@ -150,8 +150,10 @@ impl Saved {
     }
 
     fn append(&mut self, rollouts: &Rollouts) -> Result<(), Failure> {
-        for name in RECORDS {
-            if let Some(values) = rollouts.controlled.record(name).filter(|values| !values.is_empty()) {
+        let ran = &rollouts.controlled;
+        let values = [Some(ran.z()), ran.xi(), ran.u(), ran.v(), Some(ran.errors())];
+        for (name, values) in RECORDS.into_iter().zip(values) {
+            if let Some(values) = values.filter(|values| !values.is_empty()) {
                 self.file.append(name, values).map_err(|error| Failure::Run(error.to_string()))?;
             }
         }

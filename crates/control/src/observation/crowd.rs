@@ -20,7 +20,7 @@
 
 use super::gradient;
 use crate::config::Config;
-use cinoc_adjoint::{Bump, Lattice, PatchLattice, Sampling, Shape, Sparse, Var};
+use cinoc_adjoint::{Bump, Interpolation, Lattice, PatchLattice, Shape, Sparse, Var};
 
 /// A living agent counts itself, so that `rho >= 1`. The floor is for a failed agent far from the others: its action is 0 times
 /// a number that must be finite.
@@ -147,7 +147,7 @@ impl Density {
             n: axis.n,
             density: axis.cells() as f64 / axis.length,
             periodic: axis.period().is_some(),
-            sampling: Sampling::Linear,
+            sampling: Interpolation::Linear,
         }
     }
 
@@ -158,7 +158,7 @@ impl Density {
             n: [x, y].map(|axis| axis.n),
             density: [x, y].map(|axis| axis.cells() as f64 / axis.length),
             periodic: x.period().is_some(),
-            sampling: Sampling::Linear,
+            sampling: Interpolation::Linear,
         }
     }
 }
@@ -172,7 +172,7 @@ fn lattice(axis: cinoc_pde::Axis, width: f64) -> cinoc_pde::Axis {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cinoc_adjoint::{Program, Run, Threads, Tracer};
+    use cinoc_adjoint::{Inputs, Program, Threads, Tracer};
 
     /// Features of agents at `xi` (`[dims][agents]`), `[features][agents]`, and the shares.
     fn sensed(task: &str, xi: &[f64], alive: &[f64]) -> (Vec<f64>, Vec<f64>) {
@@ -181,21 +181,11 @@ mod tests {
         let places = tracer.sequence("xi", config.task.dims, agents);
         let living = tracer.sequence("alive", 1, agents);
         let sensed = Crowd::new(&config).neighbours(places, Some(living));
-        tracer.record("features", sensed.features);
-        tracer.record("share", sensed.share + 0.0 * living);
-        let program = Program::<f64>::new(&tracer.finish(), 1);
-        let run = Run {
-            samples: 1,
-            steps: 1,
-            params: &[],
-            fixed: Vec::new(),
-            states: Vec::new(),
-            sequences: vec![xi, alive],
-            weights: Vec::new(),
-            carry_limit: None,
-        };
-        let records = program.forward(&run, &Threads::new(1)).records;
-        (records[0].clone(), records[1].clone())
+        let features = tracer.record("features", sensed.features);
+        let share = tracer.record("share", sensed.share + 0.0 * living);
+        let inputs = Inputs::new(1, 1, &[]).with(places.input(), xi).with(living.input(), alive);
+        let outcome = Program::<f64>::new(&tracer.finish(), 1).forward(&inputs, &Threads::new(1));
+        (outcome.record(features).to_vec(), outcome.record(share).to_vec())
     }
 
     /// Density and mean offset of the neighbours of agent `i`, by pairs.

@@ -15,7 +15,7 @@ pub mod window;
 
 use crate::config::{self, Config, ReferenceAxis};
 use crate::task::Field;
-use cinoc_adjoint::{Sampling, Sparse, Var};
+use cinoc_adjoint::{Interpolation, Sparse, Var};
 
 /// Some fields of a state.
 fn fields_with<'t>(config: &Config, state: Var<'t>, has: impl Fn(&Field) -> bool) -> Vec<Var<'t>> {
@@ -70,10 +70,10 @@ fn gradient(n_ref: usize, periodic: bool) -> Sparse {
     Sparse::from_rows(n_ref, (0..n_ref).map(row).collect())
 }
 
-fn sampling(sampling: config::Sampling) -> Sampling {
+fn sampling(sampling: config::Sampling) -> Interpolation {
     match sampling {
-        config::Sampling::Cell => Sampling::Cell,
-        config::Sampling::Linear => Sampling::Linear,
+        config::Sampling::Cell => Interpolation::Cell,
+        config::Sampling::Linear => Interpolation::Linear,
     }
 }
 

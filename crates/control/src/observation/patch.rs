@@ -5,7 +5,7 @@
 
 use super::{fields_with, gradient, restriction, sampling, targets};
 use crate::config::Config;
-use cinoc_adjoint::{PatchLattice, Sampling, Sparse, Var};
+use cinoc_adjoint::{Interpolation, PatchLattice, Sparse, Var};
 
 /// Channels of a patch: of every observed field `e` and, where they are seen, `d_x e`, `d_y e` and the target.
 pub fn channels(config: &Config) -> usize {
@@ -88,6 +88,6 @@ impl Patches {
 
     /// Where patches are cut out, if that depends on cells alone.
     pub fn cells(&self) -> Option<PatchLattice> {
-        (self.lattice.sampling == Sampling::Cell).then_some(self.lattice)
+        (self.lattice.sampling == Interpolation::Cell).then_some(self.lattice)
     }
 }

@@ -113,7 +113,7 @@ struct Course {
 impl Course {
     fn of(config: &Config, rollouts: &Trajectories<f32>) -> Course {
         let errors: Vec<Vec<f64>> = (0..rollouts.samples).map(|case| rollouts.error(case)).collect();
-        let mean_u2 = rollouts.record("u").map(|_| Effort::of(config, rollouts).mean_u2);
+        let mean_u2 = rollouts.u().map(|_| Effort::of(config, rollouts).mean_u2);
         Course { energy: over_cases(&errors), mean_u2 }
     }
 

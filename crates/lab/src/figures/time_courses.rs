@@ -11,8 +11,11 @@ use crate::over_cases::Spread;
 /// where agents move, and of the mean intensity `|u|`.
 pub fn time_courses(evaluated: &Evaluated, width: f64) -> Figure {
     let mut panels = vec![error(evaluated)];
-    panels.extend(action(evaluated, "v", "agents' speed", "mean |v|"));
-    panels.extend(action(evaluated, "u", "agents' intensity", "mean |u|"));
+    let all = |of_case: &dyn Fn(usize) -> Option<Vec<f64>>| cases(evaluated).map(of_case).collect();
+    let velocities: Option<Vec<_>> = all(&|case| evaluated.velocities(case));
+    let intensities: Option<Vec<_>> = all(&|case| evaluated.intensities(case));
+    panels.extend(velocities.map(|v| action(evaluated, &v, "agents' speed", "mean |v|")));
+    panels.extend(intensities.map(|u| action(evaluated, &u, "agents' intensity", "mean |u|")));
     let columns = columns(panels.len(), width, 160.0);
     in_rows(panels, columns, width, 230.0)
 }
@@ -35,21 +38,19 @@ fn error(evaluated: &Evaluated) -> Lines {
         .series(banded("controlled", &times, &on, CONTROLLED))
 }
 
-/// `None` if agents have no such action.
-fn action(evaluated: &Evaluated, name: &str, title: &str, label: &str) -> Option<Lines> {
+/// Of the actions in all cases.
+fn action(evaluated: &Evaluated, actions: &[Vec<f64>], title: &str, label: &str) -> Lines {
     // an action acts from its time on, so the last time has none
     let times = &evaluated.times()[..evaluated.steps()];
-    let all: Option<Vec<_>> = cases(evaluated).map(|case| evaluated.mean_magnitude(name, case)).collect();
-    let spread = Spread::of(&all?);
+    let all: Vec<_> = actions.iter().map(|actions| evaluated.mean_magnitude(actions)).collect();
+    let spread = Spread::of(&all);
     let high = spread.high.iter().copied().fold(0.0, f64::max);
-    Some(
-        Lines::new()
-            .title(title)
-            .labels("time t", label)
-            .x_limits(0.0, evaluated.steps() as f64 * evaluated.config.control_dt())
-            .y_limits(0.0, 1.05 * high)
-            .series(banded("", times, &spread, CONTROLLED)),
-    )
+    Lines::new()
+        .title(title)
+        .labels("time t", label)
+        .x_limits(0.0, evaluated.steps() as f64 * evaluated.config.control_dt())
+        .y_limits(0.0, 1.05 * high)
+        .series(banded("", times, &spread, CONTROLLED))
 }
 
 fn cases(evaluated: &Evaluated) -> std::ops::Range<usize> {

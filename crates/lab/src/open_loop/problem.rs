@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use cinoc_adjoint::{Input, Program, Real, Run, Strategy, Threads};
+use cinoc_adjoint::{Input, Inputs, Program, Real, Strategy, Term, Threads};
 use cinoc_control::agents::start_positions;
 use cinoc_control::closed_loop::driven_trace;
 use cinoc_control::config::Loss;
-use cinoc_control::{Cases, Config, objective, policy};
+use cinoc_control::{Cases, Config, policy};
 
 use super::Goal;
 
@@ -26,11 +26,13 @@ pub struct Problem<T: Real> {
     steps: usize,
     /// Number of actions of one case in one step.
     per_step: usize,
-    fixed: Vec<Vec<T>>,
-    states: Vec<Vec<T>>,
-    weights: Vec<Vec<f64>>,
-    /// Index of the fixed input that is the factor of a case.
-    factor: usize,
+    action: Input,
+    /// What is given before the first step, of all cases.
+    given: Vec<(Input, Vec<T>)>,
+    /// Terms of the error, with their weights over time.
+    terms: Vec<(Term, Vec<f64>)>,
+    /// The factor of a case.
+    factor: Input,
 }
 
 /// The error of every case and its derivatives.
@@ -49,39 +51,37 @@ impl<T: Real> Problem<T> {
     pub fn new(config: &Config, cases: &Cases, goal: Goal, threads: usize) -> Problem<T> {
         assert_eq!(cases.n, config.state_size(), "cases on the grid of the config");
         let config = error_alone(config, goal);
-        let trace = driven_trace(&config);
-        let names: Vec<&str> = trace.sequences.iter().map(|input| input.name.as_str()).collect();
-        assert_eq!(names, ["action"], "actions are all that is given step by step");
+        let (step, action) = driven_trace(&config);
         let places = start_positions(&config);
-        let given = |input: &Input| -> Vec<T> {
-            let of_case = |case: usize| match input.name.as_str() {
-                "z" => cases.z0(case).to_vec(),
-                "target" => cases.zt(case).to_vec(),
-                "xi" => cases.xi0(case).unwrap_or(&places).to_vec(),
-                "importance" => vec![1.0],
-                name => unreachable!("the error alone needs no input {name}"),
-            };
+        let factor = step.inputs.importance.expect("`error_alone` asks for a factor");
+        let all = |of_case: &dyn Fn(usize) -> Vec<f64>| -> Vec<T> {
             (0..cases.count).flat_map(of_case).map(T::of).collect()
         };
+        let mut given = vec![
+            (step.inputs.z, all(&|case| cases.z0(case).to_vec())),
+            (step.inputs.target, all(&|case| cases.zt(case).to_vec())),
+            (factor, all(&|_| vec![1.0])),
+        ];
+        let xi = all(&|case| cases.xi0(case).unwrap_or(&places).to_vec());
+        given.extend(step.inputs.xi.map(|input| (input, xi)));
         let chunk = match config.task.dims {
             1 => CHUNK_1D.min(cases.count),
             _ => 1,
         };
-        let (program, steps) = (Program::new(&trace, chunk), config.time.steps);
+        let (program, steps) = (Program::new(&step.trace, chunk), config.time.steps);
         let at_once = threads.min(cases.count.div_ceil(chunk));
         let stores = program.store_bytes(steps) * at_once <= STORE_BYTES;
-        let factor = trace.fixed.iter().position(|input| input.name == "importance");
         Problem {
             strategy: if stores { Strategy::Store } else { Strategy::Recompute },
             threads: Threads::new(threads),
             samples: cases.count,
             steps,
             per_step: policy::actions(&config) * config.agents,
-            fixed: trace.fixed.iter().map(given).collect(),
-            states: trace.states.iter().map(given).collect(),
-            weights: objective::active(&config).map(|term| term.time_weights(steps)).collect(),
-            factor: factor.expect("a factor of every case"),
-            single: Program::new(&trace, 1),
+            action,
+            given,
+            terms: step.terms.iter().map(|(term, handle)| (*handle, term.time_weights(steps))).collect(),
+            factor,
+            single: Program::new(&step.trace, 1),
             program,
         }
     }
@@ -115,36 +115,29 @@ impl<T: Real> Problem<T> {
     fn evaluate_with(&self, program: &Program<T>, cases: Range<usize>, actions: &[f64]) -> Evaluation {
         let actions: Vec<T> = actions.iter().map(|&action| T::of(action)).collect();
         let samples = cases.len() as f64;
-        let found = program.gradient(&self.run(cases, &actions), &self.threads, self.strategy);
+        let found = program.gradient(&self.inputs(cases, &actions), &self.threads, self.strategy);
         // a program differentiates the mean over its samples
         let all = |derivatives: &[T]| -> Vec<f64> {
             derivatives.iter().map(|derivative| samples * derivative.f64()).collect()
         };
         // the error of a case is the derivative with respect to its factor
-        Evaluation { values: all(&found.fixed[self.factor]), gradient: all(&found.sequences[0]) }
+        Evaluation { values: all(found.input(self.factor)), gradient: all(found.input(self.action)) }
     }
 
     /// The errors only, by a forward run.
     pub fn values(&self, actions: &[f64]) -> Vec<f64> {
         let actions: Vec<T> = actions.iter().map(|&action| T::of(action)).collect();
-        self.program.forward(&self.run(0..self.samples, &actions), &self.threads).terms.swap_remove(0)
+        let outcome = self.program.forward(&self.inputs(0..self.samples, &actions), &self.threads);
+        let error = |case: usize| self.terms.iter().map(|(term, _)| outcome.term(*term)[case]).sum();
+        (0..self.samples).map(error).collect()
     }
 
-    fn run<'a>(&'a self, cases: Range<usize>, actions: &'a [T]) -> Run<'a, T> {
-        let part = |values: &'a Vec<T>| {
-            let size = values.len() / self.samples;
-            &values[cases.start * size..cases.end * size]
-        };
-        Run {
-            samples: cases.len(),
-            steps: self.steps,
-            params: &[],
-            fixed: self.fixed.iter().map(part).collect(),
-            states: self.states.iter().map(part).collect(),
-            sequences: vec![actions],
-            weights: self.weights.clone(),
-            carry_limit: None,
+    fn inputs<'a>(&'a self, cases: Range<usize>, actions: &'a [T]) -> Inputs<'a, T> {
+        let mut inputs = Inputs::new(cases.len(), self.steps, &[]).with(self.action, actions);
+        for (input, values) in &self.given {
+            inputs = inputs.with(*input, &values[cases.start * input.size()..cases.end * input.size()]);
         }
+        self.terms.iter().fold(inputs, |inputs, (term, weights)| inputs.weighted(*term, weights.clone()))
     }
 }
 

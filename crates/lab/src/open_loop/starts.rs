@@ -34,10 +34,10 @@ impl Start {
 
 /// The actions of agents in rollouts, in units of their bounds: intensities, then velocities, step by step.
 pub fn decided(config: &Config, rollouts: &Trajectories<f32>) -> Vec<f64> {
-    let bounds = [("u", config.actuation.u_max), ("v", config.actuation.v_max)];
+    let bounds = [(rollouts.u(), config.actuation.u_max), (rollouts.v(), config.actuation.v_max)];
     let records: Vec<(&[f32], f64)> = bounds
         .into_iter()
-        .filter_map(|(name, bound)| Some((rollouts.record(name)?, bound.filter(|bound| *bound > 0.0)?)))
+        .filter_map(|(record, bound)| Some((record?, bound.filter(|bound| *bound > 0.0)?)))
         .collect();
     let all = rollouts.samples * rollouts.steps;
     let of_step = |step: usize| {

@@ -263,7 +263,7 @@ impl PerCase {
             last: each(&|e| e[e.len() - 1]),
             half: if plane { each(&|e| e[(e.len() / 2).max(1) - 1]) } else { Vec::new() },
             time_mean: each(&|e| e.iter().sum::<f64>() / e.len() as f64),
-            u2: trajectories.record("u").filter(|u| !u.is_empty()).map_or_else(Vec::new, u2),
+            u2: trajectories.u().filter(|u| !u.is_empty()).map_or_else(Vec::new, u2),
         }
     }
 }
@@ -275,7 +275,7 @@ fn course(trajectories: &Trajectories<f32>) -> Vec<f64> {
 }
 
 fn settled_effort(trajectories: &Trajectories<f32>) -> Option<f64> {
-    let u = trajectories.record("u")?;
+    let u = trajectories.u()?;
     let (cases, steps) = (trajectories.samples, trajectories.steps);
     let agents = u.len() / (cases * steps);
     let first = ((1.0 - SETTLED) * steps as f64).round() as usize;

@@ -1,11 +1,10 @@
 //! The optimisation problem of one horizon: the objective of a sequence of actions from a given field, its
 //! gradient, and a model of its Hessian.
 
-use std::sync::Arc;
-
-use cinoc_adjoint::{Program, Run, Session, Strategy, Threads};
+use cinoc_adjoint::{Input, Inputs, Program, Record, Session, Strategy, Term, Threads};
 use cinoc_control::closed_loop::driven_trace;
-use cinoc_control::{Config, agents::start_positions, objective};
+use cinoc_control::objective::{self, LossTerm};
+use cinoc_control::{Config, agents::start_positions};
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, Par};
 
@@ -17,22 +16,25 @@ const CHANGE: f64 = 1e-6;
 
 /// A task over a number of control steps. The actions are the variables.
 pub struct Horizon {
-    program: Arc<Program<f64>>,
+    program: Program<f64>,
     /// The same step with one sample per agent; in each sample the action of one agent is changed.
     changed: Program<f64>,
     threads: Threads,
     steps: usize,
     agents: usize,
     u_max: f64,
+    /// The field, and the actions of all steps.
+    z: Input,
+    action: Input,
     /// Fixed inputs of one sample.
-    fixed: Vec<Vec<f64>>,
+    fixed: Vec<(Input, Vec<f64>)>,
     /// Weight of every term of the objective at every step.
-    weights: Vec<Vec<f64>>,
+    weights: Vec<(Term, Vec<f64>)>,
     /// Weights of the error of the field, per step; `effort_weight` is the weight of `mean u^2`.
     error_weights: Vec<f64>,
     effort_weight: f64,
-    z_record: usize,
-    error_record: usize,
+    z_record: Record,
+    error_record: Record,
 }
 
 impl Horizon {
@@ -47,36 +49,32 @@ impl Horizon {
         config.loss.terminal = terminal;
         (config.noise.sensor, config.noise.actuator, config.failure.share) = (0.0, 0.0, 0.0);
         let u_max = config.actuation.u_max.expect("agents with intensities");
-        let trace = driven_trace(&config);
-        let positions = start_positions(&config);
-        let given = |name: &str| match name {
-            "target" => target.to_vec(),
-            "xi" => positions.clone(),
-            name => unreachable!("static agents have no input {name}"),
-        };
-        let record = |wanted: &str| {
-            trace.records().position(|(name, _)| name == wanted).expect("every loop records it")
-        };
+        let (step, action) = driven_trace(&config);
+        let positions = step.inputs.xi.map(|xi| (xi, start_positions(&config)));
         let weight = |name: &str| {
             let term = objective::active(&config).find(|term| term.name == name);
             term.map_or(0.0, |term| term.weight(&config))
         };
         // a sum over the steps; the training loss is a mean
-        let over_steps = |term: &objective::Term| match term.name {
-            "terminal" => (0..steps).map(|t| if t + 1 == steps { terminal } else { 0.0 }).collect(),
-            _ => vec![term.weight(&config); steps],
+        let over_steps = |(term, handle): &(&LossTerm, Term)| match term.name {
+            "terminal" => {
+                (*handle, (0..steps).map(|t| if t + 1 == steps { terminal } else { 0.0 }).collect())
+            }
+            _ => (*handle, vec![term.weight(&config); steps]),
         };
         let mut error_weights = vec![weight("track"); steps];
         error_weights[steps - 1] += terminal;
         Horizon {
-            fixed: trace.fixed.iter().map(|input| given(&input.name)).collect(),
-            weights: objective::active(&config).map(over_steps).collect(),
+            z: step.inputs.z,
+            action,
+            fixed: positions.into_iter().chain([(step.inputs.target, target.to_vec())]).collect(),
+            weights: step.terms.iter().map(over_steps).collect(),
             error_weights,
             effort_weight: weight("effort_u"),
-            z_record: record("z"),
-            error_record: record("error"),
-            changed: Program::new(&trace, config.agents),
-            program: Arc::new(Program::new(&trace, 1)),
+            z_record: step.records.z,
+            error_record: step.records.error,
+            changed: Program::new(&step.trace, config.agents),
+            program: Program::new(&step.trace, 1),
             threads: Threads::new(1),
             steps,
             agents: config.agents,
@@ -103,18 +101,9 @@ impl Horizon {
     /// The objective from the field `z` and its gradient with respect to the actions, by one forward sweep
     /// and one reverse sweep.
     pub fn evaluate(&self, z: &[f64], actions: &[f64]) -> Evaluation {
-        let run = Run {
-            samples: 1,
-            steps: self.steps,
-            params: &[],
-            fixed: self.fixed.iter().map(Vec::as_slice).collect(),
-            states: vec![z],
-            sequences: vec![actions],
-            weights: self.weights.clone(),
-            carry_limit: None,
-        };
-        let mut gradient = self.program.gradient(&run, &self.threads, Strategy::Recompute);
-        Evaluation { value: gradient.loss, gradient: gradient.sequences.swap_remove(0) }
+        let inputs = self.inputs(1, self.steps, &self.fixed).with(self.z, z).with(self.action, actions);
+        let gradient = self.program.gradient(&inputs, &self.threads, Strategy::Recompute);
+        Evaluation { value: gradient.loss, gradient: gradient.input(self.action).to_vec() }
     }
 
     /// The Gauss-Newton Hessian, `2 sum_t w_t J_t^T J_t / N + 2 w_u u_max^2 / M I`, where `J_t` is the
@@ -163,26 +152,27 @@ impl Horizon {
     /// The field after every step, `[samples][steps][points]`.
     fn fields(&self, program: &Program<f64>, samples: usize, z: &[f64], actions: &[f64]) -> Vec<f64> {
         let steps = actions.len() / (samples * self.agents);
-        let fixed: Vec<Vec<f64>> = self.fixed.iter().map(|one| one.repeat(samples)).collect();
-        let run = Run {
-            samples,
-            steps,
-            params: &[],
-            fixed: fixed.iter().map(Vec::as_slice).collect(),
-            states: vec![z],
-            sequences: vec![actions],
-            weights: self.weights.iter().map(|weights| weights[..steps].to_vec()).collect(),
-            carry_limit: None,
-        };
-        program.forward(&run, &self.threads).records.swap_remove(self.z_record)
+        let fixed: Vec<_> = self.fixed.iter().map(|(input, one)| (*input, one.repeat(samples))).collect();
+        let inputs = self.inputs(samples, steps, &fixed).with(self.z, z).with(self.action, actions);
+        program.forward(&inputs, &self.threads).record(self.z_record).to_vec()
+    }
+
+    /// Fixed inputs, and the weights of the first `steps` steps.
+    fn inputs<'a>(&self, samples: usize, steps: usize, fixed: &'a [(Input, Vec<f64>)]) -> Inputs<'a, f64> {
+        let inputs = Inputs::new(samples, steps, &[]);
+        let inputs = fixed.iter().fold(inputs, |inputs, (input, values)| inputs.with(*input, values));
+        self.weights
+            .iter()
+            .fold(inputs, |inputs, (term, weights)| inputs.weighted(*term, weights[..steps].to_vec()))
     }
 
     /// The plant: the same physics from the field `z0`, one control step at a time.
     pub fn plant(&self, z0: &[f64]) -> Plant {
-        let fixed: Vec<&[f64]> = self.fixed.iter().map(Vec::as_slice).collect();
         Plant {
-            session: Session::new(self.program.clone(), 1, &[], &fixed, &[z0]),
+            session: Session::new(&self.program, &self.inputs(1, 0, &self.fixed).with(self.z, z0)),
             threads: Threads::new(1),
+            z: self.z,
+            action: self.action,
             error_record: self.error_record,
             u_max: self.u_max,
         }
@@ -193,7 +183,9 @@ impl Horizon {
 pub struct Plant {
     session: Session<f64>,
     threads: Threads,
-    error_record: usize,
+    z: Input,
+    action: Input,
+    error_record: Record,
     u_max: f64,
 }
 
@@ -201,13 +193,13 @@ impl Plant {
     /// One control step with these actions, in units of their bounds. Returns the mean of `(z - z*)^2` after
     /// it and of `u^2` in it.
     pub fn step(&mut self, actions: &[f64]) -> [f64; 2] {
-        self.session.step(&[actions], &self.threads);
+        self.session.step(&[(self.action, actions)], &self.threads);
         let u2 = actions.iter().map(|a| (self.u_max * a).powi(2)).sum::<f64>() / actions.len() as f64;
-        [self.session.only_record(self.error_record)[0], u2]
+        [self.session.record(self.error_record)[0], u2]
     }
 
     /// The field.
     pub fn z(&self) -> Vec<f64> {
-        self.session.state(0)
+        self.session.state(self.z)
     }
 }

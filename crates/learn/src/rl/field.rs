@@ -9,15 +9,14 @@
 //! becomes infinite or NaN, or its cost exceeds twenty times the first cost without control, the episode ends
 //! with a reward of -100.
 
-use std::sync::Arc;
-
-use cinoc_adjoint::{Input, Program, Session, Shape, Threads, Tracer, Var};
+use cinoc_adjoint::{Input, Inputs, Program, Session, Shape, Term, Threads, Tracer, Var};
 use cinoc_control::agents::start_positions;
-use cinoc_control::closed_loop::driven_trace;
+use cinoc_control::closed_loop::{StepInputs, driven_trace};
 use cinoc_control::config::Network;
+use cinoc_control::disturbance::RandomInput;
 use cinoc_control::policy::{self, Layer, Policy, Sight};
 use cinoc_control::random::{Purpose, stream};
-use cinoc_control::{Cases, Config, Disturbance, objective};
+use cinoc_control::{Cases, Config, Disturbance};
 use rand::Rng;
 
 use super::environment::{Environment, Transition};
@@ -41,19 +40,13 @@ pub struct FieldEnvironment {
     hold: usize,
     threads: Threads,
     session: Session<f32>,
-    inputs: Inputs,
-    weights: Vec<f64>,
+    inputs: StepInputs,
+    action: Input,
+    /// Terms of the cost, with their weights.
+    terms: Vec<(Term, f64)>,
     cost_unit: f64,
     copies: Vec<Episode>,
     states: Vec<f32>,
-}
-
-/// Inputs of the program of a step.
-struct Inputs {
-    fixed: Vec<Input>,
-    states: Vec<Input>,
-    /// Disturbances, in addition to the actions.
-    sequences: Vec<Input>,
 }
 
 /// State of the episode of a copy.
@@ -63,7 +56,7 @@ struct Episode {
     case: usize,
     /// Control steps done.
     step: usize,
-    /// Disturbances of all steps, in the order of the sequences.
+    /// Disturbances of all steps, in the order of the random inputs.
     disturbed: Vec<Vec<f32>>,
     /// Sensor noise of all steps; empty without noise.
     sensors: Vec<f32>,
@@ -81,26 +74,15 @@ impl FieldEnvironment {
         threads: usize,
     ) -> FieldEnvironment {
         let config = &config.plain();
-        let trace = driven_trace(config);
-        let named = |inputs: &[Input], names: &[&str]| {
-            inputs.iter().filter(|input| !names.contains(&input.name.as_str())).cloned().collect::<Vec<_>>()
-        };
-        let inputs = Inputs {
-            fixed: trace.fixed.clone(),
-            states: trace.states.clone(),
-            sequences: named(&trace.sequences, &["action"]),
-        };
-        let program = Arc::new(Program::<f32>::new(&trace, chunk.min(copies)));
-        let zeros = |inputs: &[Input]| -> Vec<Vec<f32>> {
-            inputs.iter().map(|input| vec![0.0; copies * input.shape.size()]).collect()
-        };
-        let (fixed, states) = (zeros(&inputs.fixed), zeros(&inputs.states));
-        fn slices(all: &[Vec<f32>]) -> Vec<&[f32]> {
-            all.iter().map(Vec::as_slice).collect()
-        }
-        let session = Session::new(program, copies, &[], &slices(&fixed), &slices(&states));
+        let (step, action) = driven_trace(config);
+        let program = Program::<f32>::new(&step.trace, chunk.min(copies));
+        let zeros: Vec<(Input, Vec<f32>)> =
+            step.inputs.before_first_step().map(|input| (input, vec![0.0; copies * input.size()])).collect();
+        let nothing = Inputs::new(copies, 0, &[]);
+        let nothing = zeros.iter().fold(nothing, |inputs, (input, zeros)| inputs.with(*input, zeros));
+        let session = Session::new(&program, &nothing);
         let mut environment = FieldEnvironment {
-            weights: objective::active(config).map(|term| term.weight(config)).collect(),
+            terms: step.terms.iter().map(|(term, handle)| (*handle, term.weight(config))).collect(),
             copies: (0..copies).map(|_| Episode::none()).collect(),
             states: vec![0.0; copies * state_size(config)],
             cost_unit: 1.0,
@@ -109,7 +91,8 @@ impl FieldEnvironment {
             config: config.clone(),
             pool,
             session,
-            inputs,
+            inputs: step.inputs,
+            action,
         };
         environment.start();
         environment
@@ -137,44 +120,49 @@ impl FieldEnvironment {
         let index = number * self.copies.len() as u64 + copy as u64;
         let case = stream(seed, Purpose::Episodes, index).random_range(0..self.pool.count);
         let disturbance = Disturbance::training(seed, index as usize, 1);
-        let drawn = |name: &str| cast(&disturbance.draw(&self.config, name, 0, 0));
+        let drawn = |input: RandomInput| cast(&disturbance.draw(&self.config, input, 0, 0));
         self.copies[copy] = Episode {
             number: number + 1,
             case,
             step: 0,
-            disturbed: self.inputs.sequences.iter().map(|input| drawn(&input.name)).collect(),
-            sensors: if self.config.noise.sensor > 0.0 { drawn("sensor_noise") } else { Vec::new() },
+            disturbed: self.inputs.random.iter().map(|(what, _)| drawn(*what)).collect(),
+            sensors: if self.config.noise.sensor > 0.0 {
+                drawn(RandomInput::SensorNoise)
+            } else {
+                Vec::new()
+            },
         };
         let start = start_positions(&self.config);
-        let given = |input: &Input| match input.name.as_str() {
-            "z" | "start" => cast(self.pool.z0(case)),
-            "target" => cast(self.pool.zt(case)),
-            "xi" => cast(self.pool.xi0(case).unwrap_or(&start)),
-            _ => vec![0.0; input.shape.size()],
-        };
-        let fixed: Vec<Vec<f32>> = self.inputs.fixed.iter().map(given).collect();
-        let states: Vec<Vec<f32>> = self.inputs.states.iter().map(given).collect();
-        let fixed: Vec<&[f32]> = fixed.iter().map(Vec::as_slice).collect();
-        let states: Vec<&[f32]> = states.iter().map(Vec::as_slice).collect();
-        self.session.restart(copy, &fixed, &states);
+        let (z, target) = (cast(self.pool.z0(case)), cast(self.pool.zt(case)));
+        let xi = cast(self.pool.xi0(case).unwrap_or(&start));
+        let inputs = &self.inputs;
+        let still = vec![0.0; inputs.previous_v.map_or(0, Input::size)];
+        let mut given: Vec<(Input, &[f32])> = vec![(inputs.z, &z), (inputs.target, &target)];
+        given.extend(inputs.start.map(|start| (start, &z[..])));
+        given.extend(inputs.xi.map(|places| (places, &xi[..])));
+        given.extend(inputs.previous_v.map(|v| (v, &still[..])));
+        given.extend(inputs.importance.map(|importance| (importance, &[1.0][..])));
+        self.session.restart(copy, &given);
     }
 
     /// One step of the physics.
     fn advance(&mut self, actions: &[f32]) {
-        let mut sequences = vec![actions.to_vec()];
-        for (k, input) in self.inputs.sequences.iter().enumerate() {
-            let size = input.shape.size();
+        let disturbed = |(k, (_, input)): (usize, &(RandomInput, Input))| -> (Input, Vec<f32>) {
+            let size = input.size();
             let row = |episode: &Episode| episode.disturbed[k][episode.step * size..][..size].to_vec();
-            sequences.push(self.copies.iter().flat_map(row).collect());
-        }
-        let sequences: Vec<&[f32]> = sequences.iter().map(Vec::as_slice).collect();
+            (*input, self.copies.iter().flat_map(row).collect())
+        };
+        let disturbed: Vec<(Input, Vec<f32>)> =
+            self.inputs.random.iter().enumerate().map(disturbed).collect();
+        let mut sequences = vec![(self.action, actions)];
+        sequences.extend(disturbed.iter().map(|(input, values)| (*input, &values[..])));
         self.session.step(&sequences, &self.threads);
     }
 
     /// The cost of the last step, in the units of the loss.
     fn stage_costs(&self) -> Vec<f64> {
         let mut costs = vec![0.0; self.copies.len()];
-        for (term, weight) in self.weights.iter().enumerate() {
+        for &(term, weight) in &self.terms {
             let values = self.session.term(term);
             costs.iter_mut().zip(values).for_each(|(cost, value)| *cost += weight * f64::from(value));
         }
@@ -183,9 +171,8 @@ impl FieldEnvironment {
 
     /// Reads the states of all copies.
     fn look(&mut self) {
-        let find = |name: &str| self.inputs.states.iter().position(|input| input.name == name);
-        let z = self.session.state(find("z").expect("a field"));
-        let xi = find("xi").map(|index| self.session.state(index));
+        let z = self.session.state(self.inputs.z);
+        let xi = self.inputs.xi.filter(|_| self.config.mobile()).map(|xi| self.session.state(xi));
         let (points, size) = (self.config.state_size(), state_size(&self.config));
         let tracks = self.config.task.tracks;
         for (copy, state) in self.states.chunks_exact_mut(size).enumerate() {

@@ -22,7 +22,7 @@ pub mod views;
 
 pub use baseline::Baseline;
 
-use cinoc_adjoint::{Real, Run, Threads};
+use cinoc_adjoint::{Input, Inputs, Real, Term, Threads};
 
 /// Summary of an update.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,23 +39,16 @@ pub struct Learned {
     pub steps: usize,
 }
 
-/// A run of one step on a minibatch; every term counts with its weight.
+/// Inputs of one step on a minibatch; every term counts with its weight.
 fn minibatch<'a>(
     samples: usize,
     params: &'a [f32],
-    sequences: &[&'a [f32]],
-    weights: &[f64],
-) -> Run<'a, f32> {
-    Run {
-        samples,
-        steps: 1,
-        params,
-        fixed: Vec::new(),
-        states: Vec::new(),
-        sequences: sequences.to_vec(),
-        weights: weights.iter().map(|&weight| vec![weight]).collect(),
-        carry_limit: None,
-    }
+    given: &[(Input, &'a [f32])],
+    weights: &[(Term, f64)],
+) -> Inputs<'a, f32> {
+    let inputs = Inputs::new(samples, 1, params);
+    let inputs = given.iter().fold(inputs, |inputs, (input, values)| inputs.with(*input, values));
+    weights.iter().fold(inputs, |inputs, (term, weight)| inputs.weighted(*term, vec![*weight]))
 }
 
 /// Rows of a table, one after the other.

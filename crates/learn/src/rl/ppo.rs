@@ -15,9 +15,7 @@
 //! each, with the advantage of the swarm. The critic is centralised in both cases. Advantages are normalised
 //! over an update. Rewards are multiplied by `1 - gamma`, so that values have the scale of rewards.
 
-use std::sync::Arc;
-
-use cinoc_adjoint::{Program, Session, Sparse, Strategy, Tracer, Var};
+use cinoc_adjoint::{Input, Inputs, Program, Record, Session, Sparse, Strategy, Term, Threads, Tracer, Var};
 use cinoc_control::config::OnPolicy;
 use cinoc_control::policy::{Layer, Plain, first_values};
 use cinoc_control::random::{Purpose, stream};
@@ -42,9 +40,30 @@ pub struct Ppo<E: Environment> {
     params: Vec<f32>,
     actor_len: usize,
     adam: Adam,
-    learner: Program<f32>,
-    acting: Session<f32>,
+    learner: Learner,
+    acting: Acting,
     updates: usize,
+}
+
+/// States to mean actions and values.
+struct Acting {
+    session: Session<f32>,
+    state: Input,
+    mean: Record,
+    value: Record,
+}
+
+/// The loss on a transition: terms for policy, critic and entropy.
+struct Learner {
+    program: Program<f32>,
+    state: Input,
+    action: Input,
+    old: Input,
+    advantage: Input,
+    reward_to_go: Input,
+    policy: Term,
+    critic: Term,
+    entropy: Term,
 }
 
 /// The collected transitions, `[copies][steps]` each.
@@ -90,14 +109,12 @@ impl<E: Environment> Ppo<E> {
         let mut params = cast(&actor);
         params.extend(vec![settings.std.ln() as f32; environment.actions()]);
         params.extend(cast(&critic));
-        let learner = learner(&environment, settings, descent.chunk);
-        let acting = Arc::new(acting(&environment, settings, environment.copies().min(descent.chunk)));
         Ppo {
             adam: Adam::new(params.len()),
-            acting: Session::new(acting, environment.copies(), &params, &[], &[]),
+            acting: Acting::new(&environment, settings, descent.chunk, &params),
             actor_len: actor.len(),
             settings: settings.clone(),
-            learner,
+            learner: Learner::new(&environment, settings, descent.chunk),
             params,
             environment,
             descent,
@@ -122,7 +139,7 @@ impl<E: Environment> Ppo<E> {
 
     /// Collects transitions, then learns from them with the learning rate `rate`.
     pub fn update(&mut self, rate: f64) -> Learned {
-        self.acting.set_params(&self.params);
+        self.acting.session.set_params(&self.params);
         let collected = self.collect();
         let count = collected.returns.len();
         let mut order: Vec<usize> = (0..count).collect();
@@ -154,14 +171,12 @@ impl<E: Environment> Ppo<E> {
 
     /// Mean actions and values of the current states.
     fn judge(&mut self) -> (Vec<f32>, Vec<f32>) {
-        self.acting.step(&[self.environment.states()], &self.descent.threads);
-        (self.acting.record(0), self.acting.record(1))
+        self.acting.judge(self.environment.states(), &self.descent.threads)
     }
 
     /// Values of `states`.
     fn values(&mut self, states: &[f32]) -> Vec<f32> {
-        self.acting.step(&[states], &self.descent.threads);
-        self.acting.record(1)
+        self.acting.judge(states, &self.descent.threads).1
     }
 
     /// Runs `horizon` steps in all copies.
@@ -252,15 +267,27 @@ impl<E: Environment> Ppo<E> {
         let old = rows(&collected.old, decisions, picked);
         let advantages = rows(&collected.advantages, 1, picked);
         let returns = rows(&collected.returns, 1, picked);
-        let weights = [1.0, self.settings.value_weight, -self.settings.entropy_weight];
-        let sequences: [&[f32]; 5] = [&states, &actions, &old, &advantages, &returns];
-        let run = minibatch(picked.len(), &self.params, &sequences, &weights);
-        let mut gradient = self.learner.gradient(&run, &self.descent.threads, Strategy::Store);
+        let learner = &self.learner;
+        let weights = [
+            (learner.policy, 1.0),
+            (learner.critic, self.settings.value_weight),
+            (learner.entropy, -self.settings.entropy_weight),
+        ];
+        let given: [(Input, &[f32]); 5] = [
+            (learner.state, &states),
+            (learner.action, &actions),
+            (learner.old, &old),
+            (learner.advantage, &advantages),
+            (learner.reward_to_go, &returns),
+        ];
+        let inputs = minibatch(picked.len(), &self.params, &given, &weights);
+        let mut gradient = learner.program.gradient(&inputs, &self.descent.threads, Strategy::Store);
+        let critic = gradient.term(learner.critic);
         let norm = f64::from(clip_global_norm(&mut gradient.params, self.descent.clip as f32));
         if norm.is_finite() {
             self.adam.update(&mut self.params, &gradient.params, rate);
         }
-        (gradient.terms[1] / self.settings.value_weight.max(f64::MIN_POSITIVE), norm)
+        (critic / self.settings.value_weight.max(f64::MIN_POSITIVE), norm)
     }
 }
 
@@ -289,61 +316,73 @@ impl Collecting {
     }
 }
 
-/// States to mean actions (record 0) and values (record 1).
-fn acting(environment: &impl Environment, settings: &OnPolicy, chunk: usize) -> Program<f32> {
-    let tracer = Tracer::new();
-    let state = tracer.sequence("state", environment.state_size(), 1);
-    tracer.record("mean", environment.actor(&tracer, state).tanh());
-    tracer.param("log_std", environment.actions(), 1);
-    let critic = Plain::declare(&tracer, &critic_layers(environment, settings));
-    tracer.record("value", critic.apply(environment.global(state)));
-    drop(critic);
-    Program::new(&tracer.finish(), chunk)
+impl Acting {
+    fn new(environment: &impl Environment, settings: &OnPolicy, chunk: usize, params: &[f32]) -> Acting {
+        let tracer = Tracer::new();
+        let state = tracer.sequence("state", environment.state_size(), 1);
+        let mean = tracer.record("mean", environment.actor(&tracer, state).tanh());
+        tracer.param("log_std", environment.actions(), 1);
+        let critic = Plain::declare(&tracer, &critic_layers(environment, settings));
+        let value = tracer.record("value", critic.apply(environment.global(state)));
+        drop(critic);
+        let (state, copies) = (state.input(), environment.copies());
+        let program = Program::new(&tracer.finish(), copies.min(chunk));
+        Acting { session: Session::new(&program, &Inputs::new(copies, 0, params)), state, mean, value }
+    }
+
+    /// Mean actions and values of some states, one per copy.
+    fn judge(&mut self, states: &[f32], threads: &Threads) -> (Vec<f32>, Vec<f32>) {
+        self.session.step(&[(self.state, states)], threads);
+        (self.session.record(self.mean), self.session.record(self.value))
+    }
 }
 
-/// The loss on a transition: terms for policy, critic and entropy.
-fn learner(environment: &impl Environment, settings: &OnPolicy, chunk: usize) -> Program<f32> {
-    let tracer = Tracer::new();
-    let (kinds, agents) = (environment.actions(), environment.agents());
-    let each = environment.decentralised();
-    let given =
-        |name: &str, rows: usize, cols: usize| tracer.given(|tracer| tracer.sequence(name, rows, cols));
-    let state = given("state", environment.state_size(), 1);
-    let action = given("action", kinds, agents);
-    let old = given("old", 1, if each { agents } else { 1 });
-    let advantage = given("advantage", 1, 1);
-    let reward_to_go = given("return", 1, 1);
-    let mean = environment.actor(&tracer, state).tanh();
-    let log_std = tracer.param("log_std", kinds, 1);
-    let ratio = (log_probability(action, mean, log_std, each) - old).exp();
-    let (low, high) = (1.0 - settings.ratio_clip, 1.0 + settings.ratio_clip);
-    let (free, held) = (ratio * advantage, ratio.clamp(low, high) * advantage);
-    let least = free - (free - held).relu();
-    tracer.term("policy", -least.mean());
-    {
-        let critic = Plain::declare(&tracer, &critic_layers(environment, settings));
-        tracer.term("critic", (critic.apply(environment.global(state)) - reward_to_go).square());
+impl Learner {
+    fn new(environment: &impl Environment, settings: &OnPolicy, chunk: usize) -> Learner {
+        let tracer = Tracer::new();
+        let (kinds, agents) = (environment.actions(), environment.agents());
+        let each = environment.decentralised();
+        let given =
+            |name: &str, rows: usize, cols: usize| tracer.given(|tracer| tracer.sequence(name, rows, cols));
+        let state = given("state", environment.state_size(), 1);
+        let action = given("action", kinds, agents);
+        let old = given("old", 1, if each { agents } else { 1 });
+        let advantage = given("advantage", 1, 1);
+        let reward_to_go = given("return", 1, 1);
+        let mean = environment.actor(&tracer, state).tanh();
+        let log_std = tracer.param("log_std", kinds, 1);
+        let ratio = (log_probability(action, mean, log_std, each) - old).exp();
+        let (low, high) = (1.0 - settings.ratio_clip, 1.0 + settings.ratio_clip);
+        let (free, held) = (ratio * advantage, ratio.clamp(low, high) * advantage);
+        let least = free - (free - held).relu();
+        let policy = tracer.term("policy", -least.mean());
+        let value =
+            Plain::declare(&tracer, &critic_layers(environment, settings)).apply(environment.global(state));
+        let critic = tracer.term("critic", (value - reward_to_go).square());
+        // entropy of a normal distribution up to a constant, broadcast to one number per sample
+        let entropy = tracer.term("entropy", (log_std + 0.0 * advantage).mean());
+        let [state, action, old, advantage, reward_to_go] =
+            [state, action, old, advantage, reward_to_go].map(Var::input);
+        let program = Program::new(&tracer.finish(), chunk);
+        Learner { program, state, action, old, advantage, reward_to_go, policy, critic, entropy }
     }
-    // entropy of a normal distribution up to a constant, broadcast to one number per sample
-    tracer.term("entropy", (log_std + 0.0 * advantage).mean());
-    Program::new(&tracer.finish(), chunk)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cinoc_adjoint::Threads;
 
     /// Log-probabilities in a trace, of two agents with two kinds of action.
     fn traced(each: bool) -> Vec<f32> {
         let tracer = Tracer::new();
         let (action, mean) = (tracer.sequence("action", 2, 2), tracer.sequence("mean", 2, 2));
         let log_std = tracer.param("log_std", 2, 1);
-        tracer.record("log", log_probability(action, mean, log_std, each));
+        let log = tracer.record("log", log_probability(action, mean, log_std, each));
+        let [action, mean] = [action, mean].map(Var::input);
         let program = Program::<f32>::new(&tracer.finish(), 1);
         let params = [0.5f32.ln(), 2.0f32.ln()];
-        let run = minibatch(1, &params, &[&[1.0, 2.0, 3.0, 4.0], &[1.0, 1.0, 1.0, 0.0]], &[]);
-        program.forward(&run, &Threads::new(1)).records.remove(0)
+        let given = [(action, &[1.0, 2.0, 3.0, 4.0][..]), (mean, &[1.0, 1.0, 1.0, 0.0])];
+        program.forward(&minibatch(1, &params, &given, &[]), &Threads::new(1)).record(log).to_vec()
     }
 
     #[test]

@@ -16,9 +16,7 @@
 //! the reward of the swarm (`"independent"`). Rewards are multiplied by `1 - gamma`, so that values have the
 //! scale of rewards.
 
-use std::sync::Arc;
-
-use cinoc_adjoint::{Program, Session, Strategy, Tracer, Var};
+use cinoc_adjoint::{Input, Inputs, Program, Record, Session, Strategy, Term, Tracer, Var};
 use cinoc_control::config::{Critic, OffPolicy};
 use cinoc_control::policy::{Layer, Plain, first_values};
 use cinoc_control::random::{Purpose, stream};
@@ -45,7 +43,7 @@ pub struct Td3<E: Environment> {
     /// Both critics, one after the other.
     critics: Trained,
     programs: Programs,
-    acting: Session<f32>,
+    acting: Acting,
     updates: usize,
     gradient_steps: usize,
 }
@@ -79,11 +77,11 @@ impl Trained {
 
 struct Programs {
     /// From next states and noise to the value of the next state; target actor, target critics.
-    target: Program<f32>,
+    target: TargetProgram,
     /// Errors of both critics.
-    critics: Program<f32>,
+    critics: CriticsProgram,
     /// The value of the actor's actions; actor, critics.
-    actor: Program<f32>,
+    actor: ActorProgram,
 }
 
 /// Builds the critics.
@@ -135,16 +133,15 @@ impl<E: Environment> Td3<E> {
             })
             .collect();
         let programs = Programs {
-            target: target_program(&critics, descent.chunk),
-            critics: critics_program(&critics, descent.critic_chunk),
-            actor: actor_program(&critics, descent.chunk),
+            target: TargetProgram::new(&critics, descent.chunk),
+            critics: CriticsProgram::new(&critics, descent.critic_chunk),
+            actor: ActorProgram::new(&critics, descent.chunk),
         };
-        let acting = Arc::new(acting(&environment, environment.copies().min(descent.chunk)));
         let (state_size, action_size) =
             (environment.state_size(), environment.actions() * environment.agents());
         let actor = Trained::new(cast(&actor));
         Td3 {
-            acting: Session::new(acting, environment.copies(), &actor.params, &[], &[]),
+            acting: Acting::new(&environment, descent.chunk, &actor.params),
             replay: Replay::new(settings.buffer, state_size, action_size),
             critics: Trained::new(cast(&twins)),
             settings: settings.clone(),
@@ -177,7 +174,7 @@ impl<E: Environment> Td3<E> {
             reward += self.collect(&mut rng, true);
             steps += copies;
         }
-        self.acting.set_params(&self.actor.params);
+        self.acting.session.set_params(&self.actor.params);
         for _ in 0..self.settings.interval {
             reward += self.collect(&mut rng, false);
             steps += copies;
@@ -212,10 +209,10 @@ impl<E: Environment> Td3<E> {
             let own = (0..copies * size).map(|_| rng.random_range(-1.0..=1.0)).collect();
             together(own, agents, share, || rng.random_range(-1.0..=1.0))
         } else {
-            self.acting.step(&[&states], &self.descent.threads);
+            self.acting.session.step(&[(self.acting.state, &states)], &self.descent.threads);
             let own = (0..copies * size).map(|_| rng.sample::<f32, _>(StandardNormal)).collect();
             let noise = together(own, agents, share, || rng.sample::<f32, _>(StandardNormal));
-            let means = self.acting.record(0).into_iter();
+            let means = self.acting.session.record(self.acting.action).into_iter();
             means.zip(noise).map(|(mean, noise)| (mean + explore * noise).clamp(-1.0, 1.0)).collect()
         };
         let transition = self.environment.step(&actions);
@@ -238,9 +235,11 @@ impl<E: Environment> Td3<E> {
     fn descend(&mut self, rng: &mut ChaCha8Rng, rate: f64) -> (f64, f64) {
         let drawn = self.replay.draw(self.descent.batch, rng);
         let targets = self.targets(&drawn, rng);
-        let sequences: [&[f32]; 3] = [&drawn.states, &drawn.actions, &targets];
-        let run = minibatch(self.descent.batch, &self.critics.params, &sequences, &[1.0]);
-        let gradient = self.programs.critics.gradient(&run, &self.descent.threads, Strategy::Store);
+        let critics = &self.programs.critics;
+        let given: [(Input, &[f32]); 3] =
+            [(critics.state, &drawn.states), (critics.action, &drawn.actions), (critics.wanted, &targets)];
+        let inputs = minibatch(self.descent.batch, &self.critics.params, &given, &[(critics.error, 1.0)]);
+        let gradient = critics.program.gradient(&inputs, &self.descent.threads, Strategy::Store);
         let error = gradient.loss;
         let norm = self.critics.descend(gradient.params, self.descent.clip, rate);
         self.gradient_steps += 1;
@@ -249,8 +248,10 @@ impl<E: Environment> Td3<E> {
         }
         if self.gradient_steps > self.settings.warmup {
             let both = [&self.actor.params[..], &self.critics.params].concat();
-            let run = minibatch(self.descent.batch, &both, &[&drawn.states], &[1.0, 1.0]);
-            let mut gradient = self.programs.actor.gradient(&run, &self.descent.threads, Strategy::Store);
+            let actor = &self.programs.actor;
+            let weights = [(actor.value, 1.0), (actor.saturation, 1.0)];
+            let inputs = minibatch(self.descent.batch, &both, &[(actor.state, &drawn.states)], &weights);
+            let mut gradient = actor.program.gradient(&inputs, &self.descent.threads, Strategy::Store);
             gradient.params.truncate(self.actor.params.len());
             self.actor.descend(gradient.params, self.descent.clip, rate);
         }
@@ -267,8 +268,11 @@ impl<E: Environment> Td3<E> {
             .map(|_| (sigma * rng.sample::<f32, _>(StandardNormal)).clamp(-bound, bound))
             .collect();
         let slow = [&self.actor.slow[..], &self.critics.slow].concat();
-        let run = minibatch(self.descent.batch, &slow, &[&drawn.next, &noise], &[]);
-        let follows = self.programs.target.forward(&run, &self.descent.threads).records.remove(0);
+        let target = &self.programs.target;
+        let given: [(Input, &[f32]); 2] = [(target.next, &drawn.next), (target.noise, &noise)];
+        let inputs = minibatch(self.descent.batch, &slow, &given, &[]);
+        let outcome = target.program.forward(&inputs, &self.descent.threads);
+        let follows = outcome.record(target.least);
         let each = follows.len() / self.descent.batch;
         let gamma = self.settings.gamma as f32;
         (follows.iter().enumerate())
@@ -289,44 +293,88 @@ fn together(mut own: Vec<f32>, agents: usize, share: f32, mut draw: impl FnMut()
     own
 }
 
-/// States to actions (record 0).
-fn acting(environment: &impl Environment, chunk: usize) -> Program<f32> {
-    let tracer = Tracer::new();
-    let state = tracer.sequence("state", environment.state_size(), 1);
-    tracer.record("action", environment.actor(&tracer, state).tanh());
-    Program::new(&tracer.finish(), chunk)
+/// States to actions.
+struct Acting {
+    session: Session<f32>,
+    state: Input,
+    action: Record,
 }
 
-fn target_program<E: Environment>(critics: &Critics<'_, E>, chunk: usize) -> Program<f32> {
-    let (tracer, environment) = (Tracer::new(), critics.environment);
-    let next = tracer.sequence("next", environment.state_size(), 1);
-    let noise = tracer.sequence("noise", environment.actions(), environment.agents());
-    let action = (environment.actor(&tracer, next).tanh() + noise).clamp(-1.0, 1.0);
-    let [q1, q2] = critics.apply(&tracer, next, action);
-    tracer.record("least", q1 - (q1 - q2).relu());
-    Program::new(&tracer.finish(), chunk)
+impl Acting {
+    fn new(environment: &impl Environment, chunk: usize, params: &[f32]) -> Acting {
+        let (tracer, copies) = (Tracer::new(), environment.copies());
+        let state = tracer.sequence("state", environment.state_size(), 1);
+        let action = tracer.record("action", environment.actor(&tracer, state).tanh());
+        let state = state.input();
+        let program = Program::new(&tracer.finish(), copies.min(chunk));
+        Acting { session: Session::new(&program, &Inputs::new(copies, 0, params)), state, action }
+    }
 }
 
-fn critics_program<E: Environment>(critics: &Critics<'_, E>, chunk: usize) -> Program<f32> {
-    let (tracer, environment) = (Tracer::new(), critics.environment);
-    let given =
-        |name: &str, rows: usize, cols: usize| tracer.given(|tracer| tracer.sequence(name, rows, cols));
-    let state = given("state", environment.state_size(), 1);
-    let action = given("action", environment.actions(), environment.agents());
-    let wanted = given("wanted", 1, critics.judgements());
-    let [q1, q2] = critics.apply(&tracer, state, action);
-    tracer.term("error", (q1 - wanted).mean_square() + (q2 - wanted).mean_square());
-    Program::new(&tracer.finish(), chunk)
+/// The lesser value of the critics after the next action.
+struct TargetProgram {
+    program: Program<f32>,
+    next: Input,
+    noise: Input,
+    least: Record,
 }
 
-fn actor_program<E: Environment>(critics: &Critics<'_, E>, chunk: usize) -> Program<f32> {
-    let tracer = Tracer::new();
-    let state = tracer.given(|tracer| tracer.sequence("state", critics.environment.state_size(), 1));
-    let raw = critics.environment.actor(&tracer, state);
-    let [q1, _] = tracer.given(|tracer| critics.apply(tracer, state, raw.tanh()));
-    tracer.term("value", -q1.mean());
-    tracer.term("saturation", (raw.abs() - SATURATED).relu().mean_square());
-    Program::new(&tracer.finish(), chunk)
+impl TargetProgram {
+    fn new<E: Environment>(critics: &Critics<'_, E>, chunk: usize) -> TargetProgram {
+        let (tracer, environment) = (Tracer::new(), critics.environment);
+        let next = tracer.sequence("next", environment.state_size(), 1);
+        let noise = tracer.sequence("noise", environment.actions(), environment.agents());
+        let action = (environment.actor(&tracer, next).tanh() + noise).clamp(-1.0, 1.0);
+        let [q1, q2] = critics.apply(&tracer, next, action);
+        let least = tracer.record("least", q1 - (q1 - q2).relu());
+        let [next, noise] = [next, noise].map(Var::input);
+        TargetProgram { program: Program::new(&tracer.finish(), chunk), next, noise, least }
+    }
+}
+
+/// The error of both critics.
+struct CriticsProgram {
+    program: Program<f32>,
+    state: Input,
+    action: Input,
+    wanted: Input,
+    error: Term,
+}
+
+impl CriticsProgram {
+    fn new<E: Environment>(critics: &Critics<'_, E>, chunk: usize) -> CriticsProgram {
+        let (tracer, environment) = (Tracer::new(), critics.environment);
+        let given =
+            |name: &str, rows: usize, cols: usize| tracer.given(|tracer| tracer.sequence(name, rows, cols));
+        let state = given("state", environment.state_size(), 1);
+        let action = given("action", environment.actions(), environment.agents());
+        let wanted = given("wanted", 1, critics.judgements());
+        let [q1, q2] = critics.apply(&tracer, state, action);
+        let error = tracer.term("error", (q1 - wanted).mean_square() + (q2 - wanted).mean_square());
+        let [state, action, wanted] = [state, action, wanted].map(Var::input);
+        CriticsProgram { program: Program::new(&tracer.finish(), chunk), state, action, wanted, error }
+    }
+}
+
+/// What the first critic says of the actor's actions.
+struct ActorProgram {
+    program: Program<f32>,
+    state: Input,
+    value: Term,
+    saturation: Term,
+}
+
+impl ActorProgram {
+    fn new<E: Environment>(critics: &Critics<'_, E>, chunk: usize) -> ActorProgram {
+        let tracer = Tracer::new();
+        let state = tracer.given(|tracer| tracer.sequence("state", critics.environment.state_size(), 1));
+        let raw = critics.environment.actor(&tracer, state);
+        let [q1, _] = tracer.given(|tracer| critics.apply(tracer, state, raw.tanh()));
+        let value = tracer.term("value", -q1.mean());
+        let saturation = tracer.term("saturation", (raw.abs() - SATURATED).relu().mean_square());
+        let state = state.input();
+        ActorProgram { program: Program::new(&tracer.finish(), chunk), state, value, saturation }
+    }
 }
 
 #[cfg(test)]

@@ -1,22 +1,14 @@
 //! Helpers shared by the tests of all equations.
 
-use cinoc_adjoint::{Program, Run, Threads, Tracer, Var};
+use cinoc_adjoint::{Inputs, Program, Threads, Tracer, Var};
 
 /// Applies a traced function once to a field.
 pub fn apply(z: &[f64], f: impl Fn(Var<'_>) -> Var<'_>) -> Vec<f64> {
     let tracer = Tracer::new();
-    tracer.record("result", f(tracer.sequence("z", z.len(), 1)));
-    let run = Run {
-        samples: 1,
-        steps: 1,
-        params: &[],
-        fixed: vec![],
-        states: vec![],
-        sequences: vec![z],
-        weights: vec![],
-        carry_limit: None,
-    };
-    Program::<f64>::new(&tracer.finish(), 1).forward(&run, &Threads::new(1)).records.swap_remove(0)
+    let field = tracer.sequence("z", z.len(), 1);
+    let result = tracer.record("result", f(field));
+    let inputs = Inputs::new(1, 1, &[]).with(field.input(), z);
+    Program::<f64>::new(&tracer.finish(), 1).forward(&inputs, &Threads::new(1)).record(result).to_vec()
 }
 
 /// Largest absolute difference of two fields.

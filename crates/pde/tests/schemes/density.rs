@@ -2,7 +2,7 @@
 
 use crate::common::distance;
 use crate::heat_2d::on_points;
-use cinoc_adjoint::{Program, Run, Threads, Tracer};
+use cinoc_adjoint::{Inputs, Program, Threads, Tracer};
 use cinoc_pde::{Axis, Boundary, Density, Dynamics, Medium, Transport, evolve};
 use proptest::prelude::*;
 
@@ -83,19 +83,11 @@ fn diffusion_keeps_the_mass_and_ends_in_a_uniform_density() {
 fn evolve_f32(density: &Density, rho: &[f32], flow: &[f32], steps: usize) -> Vec<f32> {
     let (tracer, (rows, cols)) = (Tracer::new(), density.grid().shape());
     let z = tracer.state("z", rows, cols);
-    let response = density.response(tracer.fixed("flow", 2 * rows, cols));
-    tracer.advance(z, density.step(z, response));
-    let run = Run {
-        samples: 1,
-        steps,
-        params: &[],
-        fixed: vec![flow],
-        states: vec![rho],
-        sequences: vec![],
-        weights: vec![],
-        carry_limit: None,
-    };
-    Program::<f32>::new(&tracer.finish(), 1).forward(&run, &Threads::new(1)).states.swap_remove(0)
+    let stirring = tracer.fixed("flow", 2 * rows, cols);
+    tracer.advance(z, density.step(z, density.response(stirring)));
+    let (z, stirring) = (z.input(), stirring.input());
+    let inputs = Inputs::new(1, steps, &[]).with(z, rho).with(stirring, flow);
+    Program::<f32>::new(&tracer.finish(), 1).forward(&inputs, &Threads::new(1)).end(z).to_vec()
 }
 
 proptest! {

@@ -1,6 +1,6 @@
 //! Runs equations on periodic rectangles, for their tests.
 
-use cinoc_adjoint::{Program, Run, Threads, Tracer};
+use cinoc_adjoint::{Inputs, Program, Threads, Tracer};
 use cinoc_pde::{Axis, Boundary, Dynamics};
 
 /// A periodic axis.
@@ -13,17 +13,9 @@ pub fn advance(z: &[f64], forcing: &[f64], steps: usize, dynamics: &dyn Dynamics
     let (tracer, (rows, cols)) = (Tracer::new(), dynamics.grid().shape());
     let (state, fixed) = (tracer.state("z", rows, cols), tracer.fixed("f", rows, cols));
     tracer.advance(state, dynamics.interval(state, dynamics.response(fixed), steps));
-    let run = Run {
-        samples: 1,
-        steps: 1,
-        params: &[],
-        fixed: vec![forcing],
-        states: vec![z],
-        sequences: vec![],
-        weights: vec![],
-        carry_limit: None,
-    };
-    Program::<f64>::new(&tracer.finish(), 1).forward(&run, &Threads::new(1)).states.swap_remove(0)
+    let (state, fixed) = (state.input(), fixed.input());
+    let inputs = Inputs::new(1, 1, &[]).with(state, z).with(fixed, forcing);
+    Program::<f64>::new(&tracer.finish(), 1).forward(&inputs, &Threads::new(1)).end(state).to_vec()
 }
 
 /// Values of `f(x, y)`, in turns, on a grid.

@@ -71,9 +71,8 @@ impl<T: Real> Kernel<T> for Plane {
             let to = &mut shift[0];
             reverse_shift(isa, self, seen.x[0], seen.x[1], dy, to.accumulate, &mut to.data);
         }
-        if rho[0].wanted() {
-            rho[0].prepare();
-            reverse_rho(isa, self, seen.x[1], dy, &mut rho[0].data);
+        if let Some(to) = rho[0].prepared() {
+            reverse_rho(isa, self, seen.x[1], dy, to);
         }
     }
 }
@@ -106,21 +105,31 @@ unsafe fn weights<V: Vector>(shift: V) -> [V; 3] {
     [shift.max(V::zero()), V::of(1.0).sub(shift.abs()), shift.neg().max(V::zero())]
 }
 
-dispatched! {
-    unsafe fn forward(p: &Plane, rho: &[T], shift: &[T], y: &mut [T]) {
-        let (a, b) = shift.split_at(p.len());
-        for row in 0..p.rows {
-            for part in p.stretches(row) {
-                let first = part.lanes.0;
-                sweep!(V, part.lanes.1 - first, |lane, n| {
-                    let (i, at) = (first + lane, part.rows[1] + first + lane);
-                    let b = V::get(b, at, n);
-                    let ([left, own, right], _) = across_rows(rho, part, i, n, V::get(a, at, n));
-                    let slope = V::select_lt(b, V::zero(), own.sub(right), left.sub(own));
-                    b.fma(slope, own).put(y, at, n);
+/// Runs the block for every vector of lanes of a plane: `part` is the stretch it lies in, `i` its first lane
+/// in the row, `at` the same in the plane, `n` its lanes.
+macro_rules! over_plane {
+    ($V:ident, $p:ident, |$part:ident, $i:ident, $at:ident, $n:ident| $body:block) => {
+        for row in 0..$p.rows {
+            for $part in $p.stretches(row) {
+                let first = $part.lanes.0;
+                sweep!($V, $part.lanes.1 - first, |lane, $n| {
+                    let ($i, $at) = (first + lane, $part.rows[1] + first + lane);
+                    $body
                 });
             }
         }
+    };
+}
+
+dispatched! {
+    unsafe fn forward(p: &Plane, rho: &[T], shift: &[T], y: &mut [T]) {
+        let (a, b) = shift.split_at(p.len());
+        over_plane!(V, p, |part, i, at, n| {
+            let b = V::get(b, at, n);
+            let ([left, own, right], _) = across_rows(rho, part, i, n, V::get(a, at, n));
+            let slope = V::select_lt(b, V::zero(), own.sub(right), left.sub(own));
+            b.fma(slope, own).put(y, at, n);
+        });
     }
 }
 
@@ -128,43 +137,31 @@ dispatched! {
     unsafe fn reverse_shift(p: &Plane, rho: &[T], shift: &[T], dy: &[T], accumulate: bool, to: &mut [T]) {
         let (a, b) = shift.split_at(p.len());
         let (to_a, to_b) = to.split_at_mut(p.len());
-        for row in 0..p.rows {
-            for part in p.stretches(row) {
-                let first = part.lanes.0;
-                sweep!(V, part.lanes.1 - first, |lane, n| {
-                    let (i, at) = (first + lane, part.rows[1] + first + lane);
-                    let (b, d) = (V::get(b, at, n), V::get(dy, at, n));
-                    let (t, slopes) = across_rows(rho, part, i, n, V::get(a, at, n));
-                    let along = V::select_lt(b, V::zero(), t[1].sub(t[2]), t[0].sub(t[1]));
-                    let twist =
-                        V::select_lt(b, V::zero(), slopes[1].sub(slopes[2]), slopes[0].sub(slopes[1]));
-                    d.mul(b.fma(twist, slopes[1])).put_or_add(accumulate, to_a, at, n);
-                    d.mul(along).put_or_add(accumulate, to_b, at, n);
-                });
-            }
-        }
+        over_plane!(V, p, |part, i, at, n| {
+            let (b, d) = (V::get(b, at, n), V::get(dy, at, n));
+            let (t, slopes) = across_rows(rho, part, i, n, V::get(a, at, n));
+            let along = V::select_lt(b, V::zero(), t[1].sub(t[2]), t[0].sub(t[1]));
+            let twist =
+                V::select_lt(b, V::zero(), slopes[1].sub(slopes[2]), slopes[0].sub(slopes[1]));
+            d.mul(b.fma(twist, slopes[1])).put_or_add(accumulate, to_a, at, n);
+            d.mul(along).put_or_add(accumulate, to_b, at, n);
+        });
     }
 }
 
 dispatched! {
     unsafe fn reverse_rho(p: &Plane, shift: &[T], dy: &[T], to: &mut [T]) {
         let (a, b) = shift.split_at(p.len());
-        for row in 0..p.rows {
-            for part in p.stretches(row) {
-                let first = part.lanes.0;
-                sweep!(V, part.lanes.1 - first, |lane, n| {
-                    let (i, at) = (first + lane, part.rows[1] + first + lane);
-                    let (across, along) = (weights(V::get(a, at, n)), weights(V::get(b, at, n)));
-                    let d = V::get(dy, at, n);
-                    let columns = [i - part.left, i, i + part.right];
-                    for r in 0..3 {
-                        let part_of_row = d.mul(across[r]);
-                        for k in 0..3 {
-                            part_of_row.mul(along[k]).put_or_add(true, to, part.rows[r] + columns[k], n);
-                        }
-                    }
-                });
+        over_plane!(V, p, |part, i, at, n| {
+            let (across, along) = (weights(V::get(a, at, n)), weights(V::get(b, at, n)));
+            let d = V::get(dy, at, n);
+            let columns = [i - part.left, i, i + part.right];
+            for r in 0..3 {
+                let part_of_row = d.mul(across[r]);
+                for k in 0..3 {
+                    part_of_row.mul(along[k]).put_or_add(true, to, part.rows[r] + columns[k], n);
+                }
             }
-        }
+        });
     }
 }

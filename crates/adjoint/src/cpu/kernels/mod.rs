@@ -2,11 +2,12 @@
 //! numbers in memory, the forward kernel and the reverse rule.
 //!
 //! # Safety
-//! Kernels read and write memory without checking the range of every access: debug builds check it, release
-//! builds do not. Everything here that does so is an `unsafe fn` with the contract of [`Kernel::forward`]:
-//! slices have the lengths that follow from the shapes the kernel was built for, scratch memory has the
-//! length it asked for, and the processor has the instruction set. Shapes are checked when a step is traced,
-//! and [`super::replay`] lends memory by them.
+//! Kernels read and write memory without checking the range of every access. Builds with debug assertions
+//! check it, and `scripts/test-checked` runs all tests of the engine in such a build, on every instruction
+//! set; release builds do not check. Every function here that relies on this is an `unsafe fn` with the
+//! contract of [`Kernel::forward`]: slices have the lengths that follow from the shapes the kernel was built
+//! for, scratch memory has the length it asked for, and the processor has the instruction set. Shapes are
+//! checked when a step is traced, and [`super::replay`] lends memory by them.
 // one contract for all of it, stated above: a block around every access would say the same a thousand times
 #![allow(unsafe_op_in_unsafe_fn)]
 
@@ -28,7 +29,7 @@ use super::simd::{Isa, Real, Vector, dispatched, math, sealed, sweep};
 use crate::primitive::*;
 use crate::trace::Shape;
 use elementwise::{add_in_place, add_scaled};
-use std::any::{Any, TypeId};
+use std::any::Any;
 use std::ops::{Deref, DerefMut, Range};
 
 /// The values a reverse rule may read. Slices it did not ask for are empty.
@@ -56,6 +57,12 @@ impl<T: Real> Adjoint<T> {
         if !self.accumulate {
             self.data.fill(T::default());
         }
+    }
+    /// Ready for a rule which only adds, if somebody wants it.
+    #[inline]
+    fn prepared(&mut self) -> Option<&mut [T]> {
+        self.prepare();
+        self.wanted().then_some(&mut *self.data)
     }
 }
 
@@ -114,32 +121,8 @@ trait Lower {
     fn lower<T: Real>(&self, io: &Io) -> Box<dyn Kernel<T>>;
 }
 
-/// The kernel of a primitive for these shapes. Both precisions are compiled here, and not in every crate that
-/// has programs.
+/// The kernel of a primitive for these shapes.
 pub(crate) fn kernel<T: Real>(primitive: &dyn Primitive, io: &Io) -> Box<dyn Kernel<T>> {
-    fn as_is<From: 'static, To: 'static>(kernel: From) -> To {
-        let mut kernel = Some(kernel);
-        let kernel = (&mut kernel as &mut dyn Any).downcast_mut::<Option<To>>().and_then(Option::take);
-        kernel.expect("the same type")
-    }
-    if TypeId::of::<T>() == TypeId::of::<f32>() {
-        as_is(kernel_f32(primitive, io))
-    } else {
-        as_is(kernel_f64(primitive, io))
-    }
-}
-
-#[inline(never)]
-fn kernel_f32(primitive: &dyn Primitive, io: &Io) -> Box<dyn Kernel<f32>> {
-    lower(primitive, io)
-}
-
-#[inline(never)]
-fn kernel_f64(primitive: &dyn Primitive, io: &Io) -> Box<dyn Kernel<f64>> {
-    lower(primitive, io)
-}
-
-fn lower<T: Real>(primitive: &dyn Primitive, io: &Io) -> Box<dyn Kernel<T>> {
     macro_rules! first_of {
         ($($kind:ident),* $(,)?) => {
             $(if let Some(primitive) = (primitive as &dyn Any).downcast_ref::<$kind>() {

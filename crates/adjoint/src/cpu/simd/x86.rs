@@ -16,6 +16,23 @@ macro_rules! binary {
     };
 }
 
+/// `S` numbers, again and again until the register is full.
+macro_rules! repeat {
+    ($t:ident, $from:ident, $($count:literal => $value:expr,)*) => {
+        #[inline(always)]
+        unsafe fn repeat<const S: usize>(from: &[$t], at: usize) -> Self {
+            check(at, S, from.len());
+            unsafe {
+                let $from = from.as_ptr().add(at);
+                Self(match S {
+                    $($count => $value,)*
+                    _ => unreachable!("does not divide the lanes"),
+                })
+            }
+        }
+    };
+}
+
 macro_rules! avx {
     ($name:ident, $reg:ident, $t:ident, $lanes:literal, $tile:literal,
      $splat:ident, $load:ident, $store:ident, $fma:ident, $fnma:ident, $sqrt:ident, {$($binary:tt)*},
@@ -187,20 +204,12 @@ avx!(F32x16, __m512, f32, 16, 8, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_
         check(15 * to_stride, 16, to.len());
         unsafe { transpose_16(from.as_ptr(), stride, to.as_mut_ptr(), to_stride) }
     }
-    #[inline(always)]
-    unsafe fn repeat<const S: usize>(from: &[f32], at: usize) -> Self {
-        check(at, S, from.len());
-        unsafe {
-            let from = from.as_ptr().add(at);
-            Self(match S {
-                1 => _mm512_set1_ps(*from),
-                2 => _mm512_castpd_ps(_mm512_set1_pd(from.cast::<f64>().read_unaligned())),
-                4 => _mm512_broadcast_f32x4(_mm_loadu_ps(from)),
-                8 => _mm512_broadcast_f32x8(_mm256_loadu_ps(from)),
-                16 => _mm512_loadu_ps(from),
-                _ => unreachable!("does not divide the lanes"),
-            })
-        }
+    repeat! { f32, from,
+        1 => _mm512_set1_ps(*from),
+        2 => _mm512_castpd_ps(_mm512_set1_pd(from.cast::<f64>().read_unaligned())),
+        4 => _mm512_broadcast_f32x4(_mm_loadu_ps(from)),
+        8 => _mm512_broadcast_f32x8(_mm256_loadu_ps(from)),
+        16 => _mm512_loadu_ps(from),
     }
 });
 avx!(F64x8, __m512d, f64, 8, 8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_fmadd_pd,
@@ -209,19 +218,11 @@ avx!(F64x8, __m512d, f64, 8, 8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_p
         _mm512_min_pd, max = _mm512_max_pd },
     (512 _mm512_maskz_loadu_pd _mm512_mask_storeu_pd _mm512_scalef_pd _mm512_roundscale_pd
         _mm512_cmp_pd_mask _mm512_mask_blend_pd _mm512_abs_pd _mm512_reduce_add_pd), {
-    #[inline(always)]
-    unsafe fn repeat<const S: usize>(from: &[f64], at: usize) -> Self {
-        check(at, S, from.len());
-        unsafe {
-            let from = from.as_ptr().add(at);
-            Self(match S {
-                1 => _mm512_set1_pd(*from),
-                2 => _mm512_broadcast_f64x2(_mm_loadu_pd(from)),
-                4 => _mm512_broadcast_f64x4(_mm256_loadu_pd(from)),
-                8 => _mm512_loadu_pd(from),
-                _ => unreachable!("does not divide the lanes"),
-            })
-        }
+    repeat! { f64, from,
+        1 => _mm512_set1_pd(*from),
+        2 => _mm512_broadcast_f64x2(_mm_loadu_pd(from)),
+        4 => _mm512_broadcast_f64x4(_mm256_loadu_pd(from)),
+        8 => _mm512_loadu_pd(from),
     }
 });
 avx!(F32x8, __m256, f32, 8, 4, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_fmadd_ps,
@@ -231,19 +232,11 @@ avx!(F32x8, __m256, f32, 8, 4, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps
     (256 _mm256_round_ps _mm256_cmp_ps _mm256_blendv_ps _mm256_andnot_ps _mm256_castps_si256
         _mm256_castsi256_ps _mm256_slli_epi32 23 127 _mm256_set1_ps),
 {
-    #[inline(always)]
-    unsafe fn repeat<const S: usize>(from: &[f32], at: usize) -> Self {
-        check(at, S, from.len());
-        unsafe {
-            let from = from.as_ptr().add(at);
-            Self(match S {
-                1 => _mm256_set1_ps(*from),
-                2 => _mm256_castpd_ps(_mm256_set1_pd(from.cast::<f64>().read_unaligned())),
-                4 => _mm256_set_m128(_mm_loadu_ps(from), _mm_loadu_ps(from)),
-                8 => _mm256_loadu_ps(from),
-                _ => unreachable!("does not divide the lanes"),
-            })
-        }
+    repeat! { f32, from,
+        1 => _mm256_set1_ps(*from),
+        2 => _mm256_castpd_ps(_mm256_set1_pd(from.cast::<f64>().read_unaligned())),
+        4 => _mm256_set_m128(_mm_loadu_ps(from), _mm_loadu_ps(from)),
+        8 => _mm256_loadu_ps(from),
     }
 });
 avx!(F64x4, __m256d, f64, 4, 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_fmadd_pd,
@@ -252,18 +245,10 @@ avx!(F64x4, __m256d, f64, 4, 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_p
         _mm256_min_pd, max = _mm256_max_pd },
     (256 _mm256_round_pd _mm256_cmp_pd _mm256_blendv_pd _mm256_andnot_pd _mm256_castpd_si256
         _mm256_castsi256_pd _mm256_slli_epi64 52 1023 _mm256_set1_pd), {
-    #[inline(always)]
-    unsafe fn repeat<const S: usize>(from: &[f64], at: usize) -> Self {
-        check(at, S, from.len());
-        unsafe {
-            let from = from.as_ptr().add(at);
-            Self(match S {
-                1 => _mm256_set1_pd(*from),
-                2 => _mm256_broadcast_pd(&*from.cast()),
-                4 => _mm256_loadu_pd(from),
-                _ => unreachable!("does not divide the lanes"),
-            })
-        }
+    repeat! { f64, from,
+        1 => _mm256_set1_pd(*from),
+        2 => _mm256_broadcast_pd(&*from.cast()),
+        4 => _mm256_loadu_pd(from),
     }
 });
 

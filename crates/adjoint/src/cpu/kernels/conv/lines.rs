@@ -302,10 +302,7 @@ impl<T: Real> Kernel<T> for Lines {
             self.reverse_input(isa, seen.x[1], dy, dx, room);
         }
         if dw.wanted() || db.wanted() {
-            dw.prepare();
-            db.prepare();
-            let (dw, db) = (dw.wanted().then_some(&mut *dw.data), db.wanted().then_some(&mut *db.data));
-            self.reverse_weight(isa, seen.x[0], dy, dw, db, room);
+            self.reverse_weight(isa, seen.x[0], dy, dw.prepared(), db.prepared(), room);
         }
     }
 }

@@ -174,10 +174,7 @@ impl<T: Real> Kernel<T> for Points {
             self.products(isa, factors, finish, &mut dx.data);
         }
         if dw.wanted() || db.wanted() {
-            dw.prepare();
-            db.prepare();
-            let (dw, db) = (dw.wanted().then_some(&mut *dw.data), db.wanted().then_some(&mut *db.data));
-            self.reverse_weight(isa, seen.x[0], dy, dw, db, room);
+            self.reverse_weight(isa, seen.x[0], dy, dw.prepared(), db.prepared(), room);
         }
     }
 }

@@ -247,10 +247,7 @@ impl<T: Real> Kernel<T> for Winograd {
             self.products(isa, dy, true, finish, &mut dx.data, parts);
         }
         if dw.wanted() || db.wanted() {
-            dw.prepare();
-            db.prepare();
-            let (dw, db) = (dw.wanted().then_some(&mut *dw.data), db.wanted().then_some(&mut *db.data));
-            self.reverse_weight(isa, seen.x[0], dy, dw, db, self.cut(room));
+            self.reverse_weight(isa, seen.x[0], dy, dw.prepared(), db.prepared(), self.cut(room));
         }
     }
 }

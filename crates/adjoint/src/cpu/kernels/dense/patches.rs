@@ -207,9 +207,7 @@ impl<T: Real> Kernel<T> for Layer {
         let [positions, features, weight, ..] = seen.x;
         let Parts { maps, points, turned, by_lane, weights } = self.cut(room);
         let line = self.line();
-        if dx[0].wanted() {
-            dx[0].prepare();
-        }
+        dx[0].prepare();
         if dx[2].wanted() {
             dx[2].prepare();
             self.load(isa, features, maps, points);

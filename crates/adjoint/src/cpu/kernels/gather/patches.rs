@@ -3,7 +3,7 @@
 //!
 //! The cell is `c = floor(xi * density)` on each axis, clamped to the lattice or wrapped; the patch holds the
 //! points `c - patch/2 .. c + patch - patch/2 - 1`, the end points repeated beyond the ends or wrapped.
-//! [`Sampling::Cell`] reads these points as they are: no gradient flows to the position. [`Sampling::Linear`]
+//! [`Interpolation::Cell`] reads these points as they are: no gradient flows to the position. [`Interpolation::Linear`]
 //! reads one point more on each axis, mixes neighbours w with the offset `a = xi * density - c`, and is
 //! differentiable in the position:
 //!
@@ -121,8 +121,8 @@ impl<T: Real> Kernel<T> for View {
     }
     unsafe fn forward(&self, isa: Isa, x: [&[T]; MAX_INPUTS], y: &mut [T], room: &mut Room<T>) {
         match self.lattice.sampling {
-            Sampling::Cell => forward_cell(isa, self, x[0], x[1], y),
-            Sampling::Linear => forward_linear(isa, self, x[0], x[1], y, room),
+            Interpolation::Cell => forward_cell(isa, self, x[0], x[1], y),
+            Interpolation::Linear => forward_linear(isa, self, x[0], x[1], y, room),
         }
     }
     unsafe fn reverse(
@@ -137,9 +137,9 @@ impl<T: Real> Kernel<T> for View {
         let (dxi, dfields) = dx.split_at_mut(1);
         let (dxi, dfields) = (&mut dxi[0].data[..], &mut dfields[0].data[..]);
         match self.lattice.sampling {
-            Sampling::Cell if dfields.is_empty() => {}
-            Sampling::Cell => reverse_cell(isa, self, seen.x[0], dy, dfields),
-            Sampling::Linear => reverse_linear(isa, self, seen.x[0], seen.x[1], dy, dxi, dfields, room),
+            Interpolation::Cell if dfields.is_empty() => {}
+            Interpolation::Cell => reverse_cell(isa, self, seen.x[0], dy, dfields),
+            Interpolation::Linear => reverse_linear(isa, self, seen.x[0], seen.x[1], dy, dxi, dfields, room),
         }
     }
 }

@@ -60,9 +60,7 @@ impl<T: Real> Kernel<T> for Squares {
         dx: &mut [Adjoint<T>],
         room: &mut Room<T>,
     ) {
-        if dx[0].wanted() {
-            dx[0].prepare();
-        }
+        dx[0].prepare();
         if dx[1].wanted() {
             let weights = &mut room[..self.points()];
             weights.fill(T::default());

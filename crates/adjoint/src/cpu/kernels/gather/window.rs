@@ -1,8 +1,8 @@
 //! What agents see: for each agent the `width` lattice points of some fields around its cell.
 //!
 //! The cell is `c = floor(xi * density)`, clamped to the lattice or wrapped; the window holds the points
-//! `c - width/2 .. c + width/2 - 1`, the end points repeated beyond the ends or wrapped. [`Sampling::Cell`]
-//! reads these points as they are: no gradient flows to the position. [`Sampling::Linear`] reads one point
+//! `c - width/2 .. c + width/2 - 1`, the end points repeated beyond the ends or wrapped. [`Interpolation::Cell`]
+//! reads these points as they are: no gradient flows to the position. [`Interpolation::Linear`] reads one point
 //! `w` more, mixes neighbours with the offset `a = xi * density - c`, and is differentiable in the position:
 //!
 //! ```text
@@ -102,20 +102,18 @@ impl<T: Real> Kernel<T> for View {
         let (positions, fields) = x.split_first().expect("positions come first");
         let fields = &fields[..y.len() / (self.lattice.width * self.lanes)];
         match self.lattice.sampling {
-            Sampling::Cell => forward_cell(isa, self, positions, fields, y),
-            Sampling::Linear => forward_linear(isa, self, positions, fields, y),
+            Interpolation::Cell => forward_cell(isa, self, positions, fields, y),
+            Interpolation::Linear => forward_linear(isa, self, positions, fields, y),
         }
     }
 
     unsafe fn reverse(&self, isa: Isa, seen: Seen<T>, dy: &mut [T], dx: &mut [Adjoint<T>], _: &mut Room<T>) {
         let (dxi, dfields) = dx.split_at_mut(1);
-        if dxi[0].wanted() {
-            dxi[0].prepare();
-        }
-        dfields.iter_mut().filter(|to| to.wanted()).for_each(Adjoint::prepare);
+        dxi[0].prepare();
+        dfields.iter_mut().for_each(Adjoint::prepare);
         match self.lattice.sampling {
-            Sampling::Cell => reverse_cell(isa, self, seen.x[0], dy, dfields),
-            Sampling::Linear => reverse_linear(isa, self, seen.x, dy, &mut dxi[0], dfields),
+            Interpolation::Cell => reverse_cell(isa, self, seen.x[0], dy, dfields),
+            Interpolation::Linear => reverse_linear(isa, self, seen.x, dy, &mut dxi[0], dfields),
         }
     }
 }

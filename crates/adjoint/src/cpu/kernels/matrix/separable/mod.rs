@@ -64,7 +64,7 @@ struct PackedPart<T> {
 const WIDEST: usize = 16;
 
 impl<T: Real> Packed<T> {
-    fn new(axis: &Axis, lanes: usize, repeated: usize) -> Self {
+    fn new(axis: &AxisMatrix, lanes: usize, repeated: usize) -> Self {
         let pack = |rows: usize, width: usize, at: &dyn Fn(usize, usize) -> f64| {
             if repeated == 0 {
                 return ((0..rows * width).map(|i| T::of(at(i / width, i % width))).collect(), width);
@@ -213,7 +213,7 @@ struct Passes<T> {
 }
 
 impl<T: Real> Passes<T> {
-    fn new(axes: &[Axis; 2], transposed: bool, lanes: usize) -> Self {
+    fn new(axes: &[AxisMatrix; 2], transposed: bool, lanes: usize) -> Self {
         let groups: &[usize] = if size_of::<T>() == 4 { &[1, 2, 4, 8] } else { &[1] };
         let repeated = if groups.contains(&lanes) { lanes } else { 0 };
         let first = Packed::new(&axes[0], axes[1].outputs() * lanes, 0);

@@ -1,0 +1,74 @@
+//! Samples that are driven step by step, in chunks.
+
+use super::chunk::Chunks;
+use super::replay::Worker;
+use super::simd::Real;
+use crate::backend::{Arranged, Steps};
+use crate::threads::Threads;
+use crate::trace::Input;
+use std::sync::Arc;
+
+pub(super) struct ChunksInProgress<T: Real> {
+    chunks: Arc<Chunks<T>>,
+    samples: usize,
+    parts: Vec<Part<T>>,
+}
+
+struct Part<T> {
+    worker: Worker<T>,
+    /// Whether something that the set-up depends on has changed since it ran.
+    stale: bool,
+}
+
+impl<T: Real> ChunksInProgress<T> {
+    pub fn new(chunks: Arc<Chunks<T>>, run: &Arranged<'_, T>) -> ChunksInProgress<T> {
+        let start = |c: usize| {
+            let mut worker = chunks.worker();
+            chunks.begin(&mut worker, run, chunks.members(run.samples, c));
+            Part { worker, stale: false }
+        };
+        let parts = (0..chunks.count(run.samples)).map(start).collect();
+        ChunksInProgress { samples: run.samples, parts, chunks }
+    }
+}
+
+impl<T: Real> Steps<T> for ChunksInProgress<T> {
+    fn set_params(&mut self, params: &[T]) {
+        for part in &mut self.parts {
+            self.chunks.load_params(&mut part.worker, params);
+            part.stale = true;
+        }
+    }
+
+    fn restart(&mut self, sample: usize, given: &[(Input, &[T])]) {
+        let lanes = self.chunks.plan().samples;
+        let (part, lane) = (&mut self.parts[sample / lanes], sample % lanes);
+        for (input, data) in given {
+            let values = &mut part.worker.values[self.chunks.plan().place(*input).value];
+            values.iter_mut().skip(lane).step_by(lanes).zip(*data).for_each(|(to, x)| *to = *x);
+        }
+        part.stale = true;
+    }
+
+    fn step(&mut self, sequences: &[(Input, &[T])], threads: &Threads) {
+        let (chunks, samples) = (&self.chunks, self.samples);
+        threads.for_each(&mut self.parts, |c, Part { worker, stale }| {
+            chunks.step(worker, chunks.members(samples, c), sequences, std::mem::take(stale));
+        });
+    }
+
+    fn read(&self, slot: usize, to: &mut [T]) {
+        let per_chunk = to.chunks_mut(self.chunks.plan().value_len[slot]);
+        for (c, (part, to)) in self.parts.iter().zip(per_chunk).enumerate() {
+            self.chunks.members(self.samples, c).unpack(&part.worker.values[slot], to, 0, 1);
+        }
+    }
+}
+
+impl<T: Real> Drop for ChunksInProgress<T> {
+    fn drop(&mut self) {
+        for part in self.parts.drain(..) {
+            self.chunks.give_back(part.worker);
+        }
+    }
+}

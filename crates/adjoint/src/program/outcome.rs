@@ -1,0 +1,67 @@
+//! What a run gives.
+
+use crate::trace::{Input, InputKind, Record, Term};
+
+/// What rollouts gave. Arrays are sample by sample.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome<T> {
+    pub(crate) terms: Vec<Vec<f64>>,
+    pub(crate) records: Vec<Vec<T>>,
+    pub(crate) states: Vec<Vec<T>>,
+}
+
+impl<T> Outcome<T> {
+    /// Sum over the steps of weight times value, one number per sample.
+    pub fn term(&self, term: Term) -> &[f64] {
+        &self.terms[term.0]
+    }
+    /// A record in every step, `[samples][steps][size]`.
+    pub fn record(&self, record: Record) -> &[T] {
+        &self.records[record.index]
+    }
+    /// A state after the last step, `[samples][size]`.
+    ///
+    /// # Panics
+    /// If the input is not a state.
+    pub fn end(&self, state: Input) -> &[T] {
+        &self.states[state.state_index()]
+    }
+}
+
+/// The objective, `mean over samples of sum over terms and steps of weight * value`, and its derivatives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gradient<T> {
+    /// Value of the objective.
+    pub loss: f64,
+    /// Derivative with respect to the parameters.
+    pub params: Vec<T>,
+    pub(crate) terms: Vec<f64>,
+    pub(crate) fixed: Vec<Vec<T>>,
+    pub(crate) states: Vec<Vec<T>>,
+    pub(crate) sequences: Vec<Vec<T>>,
+    pub(crate) ends: Vec<Vec<T>>,
+}
+
+impl<T> Gradient<T> {
+    /// What a term contributes to the objective.
+    pub fn term(&self, term: Term) -> f64 {
+        self.terms[term.0]
+    }
+    /// Derivative with respect to an input, of a state to its first value: `[samples][size]`, of a sequence
+    /// `[samples][steps][size]`.
+    pub fn input(&self, input: Input) -> &[T] {
+        let all = match input.kind {
+            InputKind::Fixed => &self.fixed,
+            InputKind::State => &self.states,
+            InputKind::Sequence => &self.sequences,
+        };
+        &all[input.index]
+    }
+    /// A state after the last step, `[samples][size]`.
+    ///
+    /// # Panics
+    /// If the input is not a state.
+    pub fn end(&self, state: Input) -> &[T] {
+        &self.ends[state.state_index()]
+    }
+}
