@@ -66,7 +66,7 @@ fn a_training_starts_from_a_policy_with_other_physics_and_agents() {
     assert!(farthest > 0.0 && farthest < 1e-6, "{farthest}");
     assert_eq!(metrics(at, "tuned")[0]["update"], 1, "the optimiser starts afresh");
     let report = fs::read_to_string(at.join("tuned/report.md")).unwrap();
-    assert!(report.contains("--init run/policy.safetensors"), "{report}");
+    assert!(report.contains("| --init | `run/policy.safetensors` (hash "), "{report}");
     // the run holds what it needs: the first policy may go
     fs::rename(at.join("run"), at.join("elsewhere")).unwrap();
     done(at, &["train", "--resume", "tuned", "--updates", "3"]);
@@ -120,8 +120,8 @@ fn a_run_that_is_not_finished_is_evaluated_and_plotted_from_its_checkpoint() {
     let per_case = |text: &str| serde_json::from_str::<Value>(text).unwrap()["per_case"].clone();
     assert_eq!(per_case(&result), per_case(&finished));
     assert!(note.contains("not finished") && note.contains("after 6 of 6 updates"), "{note}");
-    done(at, &["plot", "run", "--cases", "2"]);
-    let report = fs::read_to_string(at.join("run/report.md")).unwrap();
+    done(at, &["plot", "run", "--cases", "2", "--out", "pictures"]);
+    let report = fs::read_to_string(at.join("pictures/report.md")).unwrap();
     assert!(report.contains("the checkpoint after 6 of 6 updates: the run is not finished"), "{report}");
     fs::remove_file(at.join("run/checkpoint.safetensors")).unwrap();
     refused(at, &["eval", "run"], &["not finished"]);

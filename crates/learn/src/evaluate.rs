@@ -207,14 +207,17 @@ impl<'a> Evaluator<'a> {
 
     /// Some of the cases with control.
     pub fn controlled(&self, which: Range<usize>) -> Result<Trajectories<f32>, DivergedRollout> {
-        let chunk = chunk(self.config).min(which.len());
-        self.run(&ClosedLoop::observed(self.config, chunk), self.params, which)
+        self.run(&ClosedLoop::observed(self.config, self.chunk()), self.params, which)
     }
 
     /// Some of the cases without.
     pub fn uncontrolled(&self, which: Range<usize>) -> Result<Trajectories<f32>, DivergedRollout> {
-        let chunk = chunk(self.config).min(which.len());
-        self.run(&ClosedLoop::uncontrolled(self.config, chunk), &[], which)
+        self.run(&ClosedLoop::uncontrolled(self.config, self.chunk()), &[], which)
+    }
+
+    /// The same for every part: roundings depend on how many samples are worked on together.
+    fn chunk(&self) -> usize {
+        chunk(self.config).min(self.cases.count)
     }
 
     fn run(
