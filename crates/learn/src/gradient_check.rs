@@ -15,7 +15,7 @@ const STEPS: usize = 10;
 const REPETITIONS: u64 = 3;
 /// Half the distances of central differences, along a direction of length 1. Rounding spoils short ones, curvature and the kinks of
 /// rectifiers long ones; no distance makes a wrong derivative look right.
-const HALVES: [f64; 3] = [1e-5, 1e-6, 1e-4];
+const HALVES: [f64; 4] = [1e-5, 1e-6, 1e-4, 1e-7];
 /// An error below this needs no other distance.
 const CLOSE: f64 = 1e-7;
 /// How near an agent may come to a cell edge, in cells.

@@ -123,14 +123,14 @@ pub struct Start {
 /// ```
 /// use cinoc_adjoint::Threads;
 /// use cinoc_control::{Cases, Config, Pool};
-/// use cinoc_learn::run::{Ended, Run};
+/// use cinoc_learn::run::{Ended, Run, Start};
 ///
 /// let sets = ["train.updates=2", "train.batch=2", "time.steps=3", "data.pool=4"].map(String::from);
 /// let config = Config::preset("heat1d").unwrap().with_sets(&sets).unwrap();
 /// let pool = Cases::draw(&config, 0, Pool::Training, 4, &Threads::new(1), &|_, _| {});
 /// let folder = tempfile::tempdir().unwrap();
-/// let run = Run::create(&folder.path().join("run"), &config).unwrap();
-/// let ended = run.train(pool, 1, |update| println!("loss {}", update.loss), || true).unwrap();
+/// let run = Run::create(&folder.path().join("run"), &config, Start::default()).unwrap();
+/// let ended = run.train(pool, None, 1, |update| println!("loss {}", update.loss), || true).unwrap();
 /// assert!(matches!(ended, Ended::Finished(path) if path.ends_with("policy.safetensors")));
 /// ```
 pub struct Run {

@@ -113,7 +113,7 @@ mod tests {
         assert!(refined("heat2d", &["grid.n=94"], sines) < 1e-12);
         let line = |x: f64, _: f64| (3.0 * PI * x).sin();
         assert!(refined("fkpp1d", &["grid.n=199"], line) < 1e-12);
-        assert!(refined("fkpp1d", &["grid.n=73"], line) < 1e-12, "a coarser grid");
+        assert!(refined("fkpp1d", &["grid.n=73", "observe.n_ref=73"], line) < 1e-12, "a coarser grid");
         let fourier = |x: f64, y: f64| (2.0 * PI * (3.0 * x + y)).cos() + 0.5;
         assert!(refined("ks2d", &["grid.n=128"], fourier) < 1e-12);
         let cosines = |x: f64, y: f64| 1.0 + (3.0 * PI * x).cos() * (2.0 * PI * y).cos();

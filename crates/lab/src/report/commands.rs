@@ -15,7 +15,7 @@ pub fn training_command(program: &str, config: &Config, inputs: &Inputs, out: Op
     let settings = |preset: Preset| {
         let mut base = task.resolve(preset, method, None, &[]).ok()?;
         base.train.seed = seed;
-        Some(changed_settings(&base, config))
+        Some(changed_settings(&base.regardless_of_speed(), &config.regardless_of_speed()))
     };
     let presets = [("", Preset::Default), (" --preset paper", Preset::Paper)];
     let shortest = presets
