@@ -9,7 +9,7 @@ use cinoc_adjoint::Threads;
 use cinoc_control::data::Progress;
 use cinoc_control::{Cases, Config, Pool};
 
-use crate::files::{Tensors, fnv1a};
+use crate::files::{Data, FileError, Tensors, fnv1a};
 
 /// Changes whenever cases of the same config would come out differently.
 const VERSION: u32 = 1;
@@ -38,11 +38,11 @@ pub fn cached(
     if let Some(cases) = path.as_deref().and_then(|path| read(path, &key, config.state_size())) {
         return cases;
     }
-    let cases = Cases::draw(config, seed, pool, count, threads, progress);
+    let mut cases = Cases::draw(config, seed, pool, count, threads, progress);
     if let Some(path) = path {
         // without a cache the next run draws again: slower, not wrong
         let _ = std::fs::create_dir_all(path.parent().expect("a folder")).is_ok()
-            && write(&path, &key, &cases).is_ok();
+            && write(&path, &key, &mut cases).is_ok();
     }
     cases
 }
@@ -59,21 +59,33 @@ fn key(config: &Config, seed: u64, pool: Pool, count: usize) -> String {
 }
 
 fn read(path: &Path, key: &str, n: usize) -> Option<Cases> {
-    let file = Tensors::read(path).ok()?;
+    let mut file = Tensors::read(path).ok()?;
     if file.metadata.get("key").map(String::as_str) != Some(key) {
         return None;
     }
-    let values = |name| file.values::<f64>(name).ok().map(<[f64]>::to_vec);
-    let (z0, zt) = (values("z0")?, values("zt")?);
+    let (z0, zt) = (take(&mut file, "z0")?, take(&mut file, "zt")?);
     Some(Cases { count: z0.len() / n, n, z0, zt, xi0: None })
 }
 
-fn write(path: &Path, key: &str, cases: &Cases) -> Result<(), crate::files::FileError> {
+/// Many cases are most of the memory: they are lent to the file, not copied.
+fn write(path: &Path, key: &str, cases: &mut Cases) -> Result<(), FileError> {
     let mut file = Tensors::default();
     file.metadata.insert("key".into(), key.into());
-    file.insert("z0", &[cases.count, cases.n], cases.z0.clone());
-    file.insert("zt", &[cases.count, cases.n], cases.zt.clone());
-    file.write(path)
+    let shape = [cases.count, cases.n];
+    file.insert("z0", &shape, std::mem::take(&mut cases.z0));
+    file.insert("zt", &shape, std::mem::take(&mut cases.zt));
+    let written = file.write(path);
+    let mut back = |name| take(&mut file, name).expect("what was inserted");
+    (cases.z0, cases.zt) = (back("z0"), back("zt"));
+    written
+}
+
+/// The numbers of an array, without a copy.
+fn take(file: &mut Tensors, name: &str) -> Option<Vec<f64>> {
+    match file.tensors.remove(name)?.data {
+        Data::F64(values) => Some(values),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

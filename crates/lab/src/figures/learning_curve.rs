@@ -8,7 +8,7 @@ use crate::training_log::TrainingLog;
 
 /// Terms below this fraction of the lowest loss are not shown: they have no effect on the optimiser.
 const SMALLEST_SHARE: f64 = 1e-4;
-/// Number of palette colours before black; black is the total loss.
+/// Number of palette colours before black; black is the validation loss, grey the loss of the batches.
 const TERM_COLOURS: usize = 6;
 
 /// Loss and terms, gradient norm with the bound it is clipped to, and learning rate against updates.
@@ -34,16 +34,17 @@ fn losses(log: &TrainingLog) -> Lines {
         .labels("updates", "contribution to the loss")
         .log_y()
         .y_limits(smallest.max(floor) / 1.5, highest * 1.5)
-        .series(Series::new("loss", &log.updates, &log.loss).colour(Colour::BLACK));
-    let validation = Series::new("validation loss", &log.validation.updates, &log.validation.loss);
-    let chart = match log.validation.updates.is_empty() {
-        true => chart,
-        false => chart.series(validation.colour(Colour::BLACK).dashed()),
-    };
-    terms.into_iter().enumerate().fold(chart, |chart, (index, (name, values))| {
+        .series(Series::new("loss", &log.updates, &log.loss).colour(Colour::GREY));
+    let chart = terms.into_iter().enumerate().fold(chart, |chart, (index, (name, values))| {
         let term = Series::new(name, &log.updates, values).colour(Colour::palette(index % TERM_COLOURS));
         chart.series(if index < TERM_COLOURS { term } else { term.dashed() })
-    })
+    });
+    if log.validation.updates.is_empty() {
+        return chart;
+    }
+    // last, so that it lies above the noise of the batches
+    let validation = Series::new("validation loss", &log.validation.updates, &log.validation.loss);
+    chart.series(validation.colour(Colour::BLACK))
 }
 
 fn gradient(log: &TrainingLog, clip: f64) -> Lines {

@@ -42,15 +42,17 @@ pub(super) fn encode(contents: &Tensors) -> Vec<u8> {
     // Wide types first: every tensor is then aligned for readers that map the file into memory.
     let mut tensors: Vec<_> = contents.tensors.iter().collect();
     tensors.sort_by_key(|(name, tensor)| (Reverse(width(&tensor.data)), *name));
-    let mut body = Vec::new();
-    for (name, Tensor { shape, data }) in tensors {
-        let begin = body.len();
-        append(&mut body, data);
-        header.insert(name, Entry::Tensor { dtype: data.dtype(), shape, data_offsets: [begin, body.len()] });
+    let mut size = 0;
+    for (name, Tensor { shape, data }) in &tensors {
+        let (begin, end) = (size, size + width(data) * data.len());
+        header.insert(name, Entry::Tensor { dtype: data.dtype(), shape, data_offsets: [begin, end] });
+        size = end;
     }
 
+    // the numbers may be most of the memory: they are copied once
     let mut file = head(&header);
-    file.extend(body);
+    file.reserve_exact(size);
+    tensors.iter().for_each(|(_, tensor)| append(&mut file, &tensor.data));
     file
 }
 
@@ -120,12 +122,12 @@ fn numbers(name: &str, view: &TensorView) -> Result<Data, TensorError> {
     })
 }
 
-fn append(bytes: &mut Vec<u8>, data: &Data) {
+fn append(bytes: &mut impl Extend<u8>, data: &Data) {
     match data {
         Data::F32(values) => bytes.extend(values.iter().flat_map(|value| value.to_le_bytes())),
         Data::F64(values) => bytes.extend(values.iter().flat_map(|value| value.to_le_bytes())),
         Data::U64(values) => bytes.extend(values.iter().flat_map(|value| value.to_le_bytes())),
-        Data::U8(values) => bytes.extend(values),
+        Data::U8(values) => bytes.extend(values.iter().copied()),
     }
 }
 
@@ -139,10 +141,10 @@ fn width(data: &Data) -> usize {
 }
 
 fn checksum(contents: &Tensors) -> String {
-    let mut stream = Vec::new();
-    let text = |stream: &mut Vec<u8>, text: &str| {
+    let mut stream = Fnv1a::default();
+    let text = |stream: &mut Fnv1a, text: &str| {
         stream.extend((text.len() as u64).to_le_bytes());
-        stream.extend(text.as_bytes());
+        stream.extend(text.bytes());
     };
     for (key, value) in &contents.metadata {
         text(&mut stream, key);
@@ -155,14 +157,31 @@ fn checksum(contents: &Tensors) -> String {
         stream.extend(shape.iter().flat_map(|&extent| (extent as u64).to_le_bytes()));
         append(&mut stream, data);
     }
-    format!("{:016x}", fnv1a(&stream))
+    format!("{:016x}", stream.0)
 }
 
 /// FNV-1a, 64 bits.
 pub fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    let mut hash = Fnv1a::default();
+    hash.extend(bytes.iter().copied());
+    hash.0
+}
+
+/// FNV-1a of bytes that come one after the other.
+struct Fnv1a(u64);
+
+impl Default for Fnv1a {
+    fn default() -> Fnv1a {
+        Fnv1a(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Extend<u8> for Fnv1a {
+    fn extend<I: IntoIterator<Item = u8>>(&mut self, bytes: I) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
 }
 
 #[cfg(test)]
