@@ -63,8 +63,11 @@ pub use cinoc_lab as lab;
 pub use cinoc_learn as learn;
 pub use cinoc_pde as pde;
 
-mod arguments;
+// a reader of standard output may go away: `say!` bears it, `println!` panics
+#[deny(clippy::print_stdout)]
 mod commands;
+
+mod arguments;
 mod failure;
 mod terminal;
 

@@ -3,12 +3,21 @@
 use cinoc_lab::workshop::Watch;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::cell::Cell;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
+
+/// Prints a line on standard output. A reader that has gone, such as `head` or a pager, is no failure.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write;
+        let _ = writeln!(std::io::stdout(), $($text)*);
+    }};
+}
+pub(crate) use say;
 
 /// Text in an ANSI style such as `1;31`, if standard error is a terminal that wants colour.
 pub fn paint(text: &str, style: &str) -> String {
@@ -202,8 +211,7 @@ pub fn table(rows: &[Vec<String>]) {
             lines.push('\n');
         }
     }
-    // a pager that is closed early is no failure
-    let _ = write!(std::io::stdout(), "{lines}");
+    say!("{}", lines.trim_end());
 }
 
 /// A number for people: four digits, scientific where that is shorter.

@@ -215,3 +215,18 @@ fn a_trace_lists_what_a_step_computes() {
     // a heading, and a line per value
     assert_eq!(text(&printed.stdout).lines().count(), 1 + entries.len());
 }
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = concat!(env!("CARGO_MANIFEST_DIR"), "/../../policies/heat1d.safetensors");
+    let evaluation = ["eval", policy, "--cases", "1", "--set", "time.steps=2"];
+    for arguments in [&["tasks"][..], &["tasks", "heat1d"], &["reproduce"], &evaluation] {
+        let mut command = common::command(folder.path(), arguments);
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    }
+}

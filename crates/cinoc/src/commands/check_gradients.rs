@@ -2,6 +2,7 @@
 
 use crate::arguments::CheckGradients;
 use crate::failure::Failure;
+use crate::terminal::say;
 use crate::terminal::table;
 use cinoc_adjoint::Strategy;
 use cinoc_control::Tasks;
@@ -34,7 +35,7 @@ pub fn run(request: &CheckGradients, tasks: &Tasks) -> Result<(), Failure> {
             [vec![d.moves.to_string()], numbers.to_vec()].concat()
         });
         table(&std::iter::once(heading).chain(rows).collect::<Vec<_>>());
-        println!("largest relative error {max_rel_error:.1e}, recomputing and storing alike");
+        say!("largest relative error {max_rel_error:.1e}, recomputing and storing alike");
     }
     if derivatives[0] != derivatives[1] {
         return Err(Failure::Run("recomputing and storing give different gradients".to_string()));

@@ -3,6 +3,7 @@
 use super::subject::{Resolved, TRAJECTORIES, resolve};
 use crate::arguments::Eval;
 use crate::failure::Failure;
+use crate::terminal::say;
 use crate::terminal::{Progress, number, table};
 use cinoc_control::{Config, Tasks};
 use cinoc_lab::published::{Reported, reported};
@@ -68,10 +69,10 @@ pub fn run(request: &Eval, tasks: &Tasks) -> Result<(), Failure> {
     }
     show(&evaluation, &subject.cases_label)?;
     if let Some(relative) = relative.filter(|_| config.agents != trained_agents) {
-        println!("{relative:.3} x the error with the trained number of agents ({trained_agents})");
+        say!("{relative:.3} x the error with the trained number of agents ({trained_agents})");
     }
     if let Some(path) = &request.save {
-        println!("rollouts: {}", path.display());
+        say!("rollouts: {}", path.display());
     }
     Ok(())
 }
@@ -163,7 +164,7 @@ impl Saved {
 
 /// Prints an evaluation as a table.
 pub fn show(evaluation: &Evaluation, cases: &str) -> Result<(), Failure> {
-    println!("{} with {} agents, {cases}", evaluation.task, evaluation.agents);
+    say!("{} with {} agents, {cases}", evaluation.task, evaluation.agents);
     let row = |name: &str, spread: &Spread, free: &Spread| {
         let cells = [spread.mean, spread.std, free.mean, free.std].map(number);
         let paper = format!("{} ± {}", number(spread.mean), number(2.0 * spread.std));
@@ -178,7 +179,7 @@ pub fn show(evaluation: &Evaluation, cases: &str) -> Result<(), Failure> {
     rows.push(row("mean over time", &with.time_mean, &without.time_mean));
     table(&rows);
     show_more(evaluation);
-    println!("evaluation: {:.2} s", evaluation.seconds);
+    say!("evaluation: {:.2} s", evaluation.seconds);
     Ok(())
 }
 
@@ -186,23 +187,23 @@ pub fn show(evaluation: &Evaluation, cases: &str) -> Result<(), Failure> {
 fn show_more(evaluation: &Evaluation) {
     let Evaluation { controlled, uncontrolled, effort, violations, .. } = evaluation;
     if let (Some(with), Some(without)) = (controlled.moment, uncontrolled.moment) {
-        println!(
+        say!(
             "distance of centroid and spread at the end: {}, {} without control",
             number(with.mean),
             number(without.mean)
         );
     }
     if let (Some(with), Some(without)) = (controlled.mass_change, uncontrolled.mass_change) {
-        println!("change of mass: {}, {} without control", number(with.mean), number(without.mean));
+        say!("change of mass: {}, {} without control", number(with.mean), number(without.mean));
     }
     if effort.mean_u2 > 0.0 {
-        println!("effort: mean u² {}, sum over agents {}", number(effort.mean_u2), number(effort.sum_u2));
+        say!("effort: mean u² {}, sum over agents {}", number(effort.mean_u2), number(effort.sum_u2));
     }
     if let Some(mean_v2) = effort.mean_v2 {
-        println!("motion: mean |v|² {}", number(mean_v2));
+        say!("motion: mean |v|² {}", number(mean_v2));
     }
     if let Some(violations) = violations {
-        println!(
+        say!(
             "agents inside a disc: {} of all agent-steps, inside a margin: {}",
             number(violations.disc),
             number(violations.margin)

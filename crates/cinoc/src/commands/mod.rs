@@ -14,9 +14,9 @@ pub mod train;
 pub mod verify;
 
 use crate::failure::Failure;
+use crate::terminal::say;
 use cinoc_lab::report::shell_word;
 use serde_json::Value;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Threads to use: what was asked for, or all there are.
@@ -42,7 +42,6 @@ fn given_command() -> String {
 /// Prints one JSON object.
 fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
     let value: Value = serde_json::to_value(value).map_err(|error| Failure::Run(error.to_string()))?;
-    // a pager that is closed early is no failure
-    let _ = writeln!(std::io::stdout(), "{value}");
+    say!("{value}");
     Ok(())
 }

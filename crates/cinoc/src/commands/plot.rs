@@ -4,6 +4,7 @@ use super::given_command;
 use super::subject::{Resolved, resolve};
 use crate::arguments::{Plot, REPORT_CASES};
 use crate::failure::Failure;
+use crate::terminal::say;
 use cinoc_control::Tasks;
 use cinoc_lab::Evaluated;
 use cinoc_lab::figures::{Format, save_animation};
@@ -44,7 +45,7 @@ pub fn run(request: &Plot, tasks: &Tasks) -> Result<(), Failure> {
             .map_err(|error| Failure::Run(error.to_string()))?,
         None => write_report(&subject, &rollouts, &folder, format)?,
     };
-    println!("{}", written.display());
+    say!("{}", written.display());
     Ok(())
 }
 

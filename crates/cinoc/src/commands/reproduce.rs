@@ -3,6 +3,7 @@
 use super::print_json;
 use crate::arguments::Reproduce;
 use crate::failure::Failure;
+use crate::terminal::say;
 use crate::terminal::{Bar, paint, table};
 use cinoc_control::Tasks;
 use cinoc_control::config::methods;
@@ -38,7 +39,7 @@ fn list(json: bool) -> Result<(), Failure> {
         rows.push(vec![known.name.to_string(), known.title.to_string(), state.to_string()]);
     }
     table(&rows);
-    println!("\ncinoc reproduce NAME runs one experiment, cinoc reproduce all runs all.");
+    say!("\ncinoc reproduce NAME runs one experiment, cinoc reproduce all runs all.");
     Ok(())
 }
 
@@ -115,27 +116,27 @@ fn known(
 
 /// Prints what was found.
 pub fn show(results: &Results, out: &Path) {
-    println!("{}\n", paint(&results.title, "1"));
+    say!("{}\n", paint(&results.title, "1"));
     for tables in &results.tables {
-        println!("{}\n", tables.caption);
+        say!("{}\n", tables.caption);
         table(&tables.shown());
-        println!();
+        say!();
     }
-    results.findings.iter().for_each(|finding| println!("- {finding}"));
-    println!("\ntables and figures: {}\n", out.join(format!("{}.md", results.name)).display());
+    results.findings.iter().for_each(|finding| say!("- {finding}"));
+    say!("\ntables and figures: {}\n", out.join(format!("{}.md", results.name)).display());
 }
 
 fn write_page(request: &Reproduce) -> Result<(), Failure> {
     let out = request.out.clone().unwrap_or_else(|| PathBuf::from(RESULTS));
     let text = page(&out, "../results/").map_err(LabError::from)?;
     write_atomically(Path::new(PAGE), |file| file.write_all(text.as_bytes())).map_err(LabError::from)?;
-    println!("{PAGE}");
+    say!("{PAGE}");
     // the page itself shows versions only: whether they are of this code changes with the code, not with the
     // results
     for known in experiments() {
         let state = state(known, &out)?;
         if !matches!(state, "none" | "of this code") {
-            println!("{}: {state}", known.name);
+            say!("{}: {state}", known.name);
         }
     }
     Ok(())

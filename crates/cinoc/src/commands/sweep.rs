@@ -5,6 +5,7 @@ use super::reproduce::show;
 use super::subject::policy_path;
 use crate::arguments::Sweep;
 use crate::failure::Failure;
+use crate::terminal::say;
 use crate::terminal::{Bar, table};
 use cinoc_control::Tasks;
 use cinoc_lab::results::Results;
@@ -24,7 +25,7 @@ pub fn run(request: &Sweep, tasks: &Tasks) -> Result<(), Failure> {
         (false, None) => {
             results.tables.iter().for_each(|found| table(&found.shown()));
             let caption = results.tables.first().map_or("", |table| &table.caption);
-            println!("{caption} {}", results.protocol);
+            say!("{caption} {}", results.protocol);
         }
     }
     Ok(())

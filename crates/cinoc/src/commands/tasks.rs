@@ -2,6 +2,7 @@
 
 use crate::arguments;
 use crate::failure::Failure;
+use crate::terminal::say;
 use crate::terminal::table;
 use cinoc_control::config::Preset;
 use cinoc_control::{Config, Task, Tasks};
@@ -31,7 +32,7 @@ pub fn run(request: &arguments::Tasks, tasks: &Tasks) -> Result<(), Failure> {
     };
     let rows: Vec<_> = std::iter::once(heading).chain(configs.iter().map(row)).collect();
     table(&rows);
-    println!("\nEvery setting of a task: cinoc tasks TASK");
+    say!("\nEvery setting of a task: cinoc tasks TASK");
     Ok(())
 }
 
@@ -42,9 +43,9 @@ fn settings(task: &Task, json: bool) -> Result<(), Failure> {
     if json {
         return super::print_json(&json!({ "default": config, "paper": paper }));
     }
-    print!("{}", config.listing());
+    say!("{}", config.listing().trim_end());
     if let Some(paper) = paper {
-        print!("\n# What `--preset paper` changes.\n{}", config.changes(&paper));
+        say!("\n# What `--preset paper` changes.\n{}", config.changes(&paper).trim_end());
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use super::eval::show;
 use super::subject::{load_cases, policy_path, read_own_cases};
 use crate::arguments::{Preset, REPORT_CASES, Train};
 use crate::failure::Failure;
+use crate::terminal::say;
 use crate::terminal::{Progress, number, stop_on_interrupt, warn};
 use cinoc_adjoint::Threads;
 use cinoc_control::{Cases, Config, Pool, Tasks};
@@ -251,8 +252,8 @@ impl Closing<'_> {
             return super::print_json(evaluation);
         }
         show(evaluation, label)?;
-        println!("{}", self.times(&metrics));
-        println!("policy: {}\nreport: {}", self.path.display(), written.display());
+        say!("{}", self.times(&metrics));
+        say!("policy: {}\nreport: {}", self.path.display(), written.display());
         Ok(())
     }
 

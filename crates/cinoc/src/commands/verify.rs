@@ -2,6 +2,7 @@
 
 use crate::arguments::Verify;
 use crate::failure::Failure;
+use crate::terminal::say;
 use cinoc_learn::verify::{TOLERANCE, verify};
 
 pub fn run(request: &Verify) -> Result<(), Failure> {
@@ -12,7 +13,7 @@ pub fn run(request: &Verify) -> Result<(), Failure> {
             super::print_json(&result)?;
         } else {
             let word = if result.ok { "ok" } else { "FAILED" };
-            println!(
+            say!(
                 "{word:6} {} ({}, {} tensors, largest error {:.1e})",
                 path.display(),
                 result.task,

@@ -12,6 +12,7 @@ mod keys;
 mod listing;
 mod merge;
 mod method;
+mod range;
 mod robust;
 mod sections;
 mod validate;
@@ -27,9 +28,10 @@ pub use choices::{
     Decay, Filter, Fusion, Layout, Normalization, Padding, Sampling, Share, Starts, TrunkBase, View,
 };
 pub use error::ConfigError;
-pub use keys::{KEYS, Key, Range};
+pub use keys::{KEYS, Key};
 pub(crate) use merge::{overlay, parse};
 pub use method::{Algorithm, Critic, Method, MethodInfo, Network, OffPolicy, OnPolicy, methods};
+pub use range::Range;
 pub use sections::{
     ActuationSection, Around, Data, Failure, GridSection, Loss, Noise, Observe, Obstacles, PolicySection,
     Safety, Time, Train,
