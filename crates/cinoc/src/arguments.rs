@@ -39,10 +39,34 @@ pub enum Command {
     Verify(Verify),
     /// Write a report with figures (SVG, PDF, PNG) of a run or a policy, as trained or with other settings.
     Plot(Plot),
+    /// Watch a policy at work in the browser, and disturb it: kill, drag and add agents, push the field.
+    View(View),
     /// Measure a policy along one axis: agents, noise, failure, grid or physics.
     Sweep(Sweep),
     /// Reproduce an experiment of the paper: train what it needs, measure, write tables and figures.
     Reproduce(Reproduce),
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  cinoc view                                  all shipped policies
+  cinoc view runs/heat1d-0                    a policy of yours, beside the shipped ones
+  cinoc view --no-open --port 8123            print the address only
+
+The address contains a random token, and only this machine can reach it. Ctrl-C ends the server.")]
+pub struct View {
+    /// Policy files or run directories to offer before the shipped policies.
+    #[arg(value_name = "POLICY or RUN")]
+    pub policies: Vec<PathBuf>,
+    /// Port; 0 takes one that is free.
+    #[arg(long, default_value_t = 0)]
+    pub port: u16,
+    /// Interface to listen at; the default can be reached from this machine only.
+    #[arg(long, default_value = "127.0.0.1")]
+    pub host: std::net::IpAddr,
+    /// Do not open a browser.
+    #[arg(long)]
+    pub no_open: bool,
 }
 
 #[derive(Args)]

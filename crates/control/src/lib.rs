@@ -10,6 +10,7 @@ pub mod config;
 pub mod data;
 pub mod decision;
 pub mod disturbance;
+pub mod live;
 pub mod moments;
 pub mod objective;
 pub mod observation;

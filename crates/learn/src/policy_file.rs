@@ -177,11 +177,21 @@ impl PolicyFile {
 
     /// Reads a policy for one of these tasks; refuses damaged files and parameters that are not finite.
     pub fn read(path: &Path, tasks: &Tasks) -> Result<PolicyFile, PolicyError> {
-        let file = Tensors::read(path)?;
+        PolicyFile::of(&Tensors::read(path)?, path, tasks)
+    }
+
+    /// The same from memory; errors name it by `path`.
+    pub fn from_bytes(bytes: &[u8], path: &Path, tasks: &Tasks) -> Result<PolicyFile, PolicyError> {
+        let file =
+            Tensors::from_bytes(bytes).map_err(|error| PolicyError::content(path, error.to_string()))?;
+        PolicyFile::of(&file, path, tasks)
+    }
+
+    fn of(file: &Tensors, path: &Path, tasks: &Tasks) -> Result<PolicyFile, PolicyError> {
         let inner = || -> Result<PolicyFile, String> {
-            let config = read_config(&file, FORMAT, tasks)?;
+            let config = read_config(file, FORMAT, tasks)?;
             file.check_finite().map_err(|error| error.to_string())?;
-            let params = collect_params(&file, "", &config)?;
+            let params = collect_params(file, "", &config)?;
             Ok(PolicyFile { config, params })
         };
         inner().map_err(|reason| PolicyError::content(path, reason))

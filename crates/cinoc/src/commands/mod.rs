@@ -12,6 +12,7 @@ pub mod tasks;
 pub mod trace;
 pub mod train;
 pub mod verify;
+pub mod view;
 
 use crate::failure::Failure;
 use crate::terminal::say;

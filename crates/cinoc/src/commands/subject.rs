@@ -53,7 +53,7 @@ pub fn resolve(subject: &Subject, tasks: &Tasks) -> Result<Resolved, Failure> {
 
 /// The policy of a file or of a run directory; of a run that is not finished, the parameters of its
 /// checkpoint.
-fn load_policy(
+pub fn load_policy(
     given: &Path,
     best: bool,
     tasks: &Tasks,
