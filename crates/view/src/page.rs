@@ -44,9 +44,11 @@ mod tests {
     fn the_page_needs_no_other_server() {
         for file in FILES {
             let text = std::str::from_utf8(file.bytes).unwrap();
-            let outside =
-                text.match_indices("http").filter(|(at, _)| !text[*at..].starts_with("http://www.w3.org"));
-            assert_eq!(outside.count(), 0, "{} names an address", file.path);
+            assert!(
+                !text.contains("http://") && !text.contains("https://"),
+                "{} names an address",
+                file.path
+            );
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::library::Library;
 use crate::page;
 
 /// Most connections at a time; each has a thread.
-const MOST_CONNECTIONS: usize = 64;
+const MOST_CONNECTIONS: usize = 256;
 /// Most simulations at a time.
 pub const MOST_SIMULATIONS: usize = 8;
 /// Longest wait for a client to take what it is sent.

@@ -273,14 +273,11 @@ impl Simulation {
 
     /// Settings that can be changed while it runs.
     fn adjustable(&self) -> impl Iterator<Item = String> {
-        let physics: Vec<String> = self
-            .trained
-            .task
-            .keys
-            .iter()
-            .filter_map(|key| key.name.strip_prefix("physics."))
-            .filter(|key| self.trained.physics.get(key).is_some())
-            .map(|key| format!("physics.{key}"))
+        let Config { task, physics, .. } = &self.trained;
+        let keys = task.keys.iter().chain(cinoc_control::config::KEYS);
+        let physics: Vec<String> = keys
+            .filter(|key| key.name.strip_prefix("physics.").is_some_and(|key| physics.get(key).is_some()))
+            .map(|key| key.name.to_string())
             .collect();
         let common = ["noise.sensor", "noise.actuator", "actuation.sigma"];
         common.into_iter().map(String::from).chain(physics)
