@@ -64,6 +64,10 @@ pub struct View {
     /// Interface to listen at; the default can be reached from this machine only.
     #[arg(long, default_value = "127.0.0.1")]
     pub host: std::net::IpAddr,
+    /// Token in the address, at least 16 letters and digits, so that links stay the same after a restart [default: a
+    /// random one].
+    #[arg(long, value_parser = token)]
+    pub token: Option<String>,
     /// Do not open a browser.
     #[arg(long)]
     pub no_open: bool,
@@ -464,6 +468,14 @@ pub struct Verify {
     /// Print one JSON object per file.
     #[arg(long)]
     pub json: bool,
+}
+
+/// A token of an address, long enough not to be guessed.
+fn token(text: &str) -> Result<String, String> {
+    match text.len() >= 16 && text.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        true => Ok(text.to_string()),
+        false => Err("must be at least 16 letters and digits".into()),
+    }
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {

@@ -54,12 +54,13 @@ impl Drop for Place<'_> {
 }
 
 impl Server {
-    /// A server at a port of an interface; port 0 is any that is free.
-    pub fn new(host: IpAddr, port: u16, library: Library) -> io::Result<Server> {
+    /// A server at a port of an interface; port 0 is any that is free. Without a token it takes a random one.
+    pub fn new(host: IpAddr, port: u16, token: Option<&str>, library: Library) -> io::Result<Server> {
         let listener = TcpListener::bind((host, port))?;
         let mut random = [0u8; 16];
         getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
-        let token = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let random = || random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let token = token.map_or_else(random, String::from);
         let shared = Shared {
             token,
             address: listener.local_addr()?,

@@ -17,7 +17,7 @@ struct Place {
 
 fn served() -> Place {
     let library = Library::new(Vec::new()).unwrap();
-    let server = Server::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0, library).unwrap();
+    let server = Server::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0, None, library).unwrap();
     let address = server.address();
     std::thread::spawn(move || server.run());
     let rest = address.strip_prefix("http://").unwrap();

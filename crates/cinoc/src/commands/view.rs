@@ -21,12 +21,13 @@ pub fn run(request: &View, tasks: &Tasks) -> Result<(), Failure> {
             request.host
         ));
     }
-    let server = Server::new(request.host, request.port, library).map_err(|error| {
-        Failure::Request(format!(
-            "cannot listen at {}:{}: {error}; take another --port",
-            request.host, request.port
-        ))
-    })?;
+    let server =
+        Server::new(request.host, request.port, request.token.as_deref(), library).map_err(|error| {
+            Failure::Request(format!(
+                "cannot listen at {}:{}: {error}; take another --port",
+                request.host, request.port
+            ))
+        })?;
     let address = server.address();
     say!("{address}");
     if !request.no_open {

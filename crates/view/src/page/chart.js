@@ -10,11 +10,11 @@ export class Chart {
   /** @param {HTMLCanvasElement} canvas */
   constructor(canvas) {
     this.canvas = canvas;
-    this.clear();
+    /** @type {[number, number, number][]} */
+    this.points = [];
   }
 
   clear() {
-    /** @type {[number, number, number][]} */
     this.points = [];
   }
 

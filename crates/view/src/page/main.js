@@ -483,5 +483,7 @@ Object.assign(window, {
     },
     positions: () => (frame ? Array.from(frame.panes[0].xi) : []),
     field: () => (frame ? Array.from(frame.panes[0].z) : []),
+    /** Where an agent is drawn, in CSS pixels of the field. @param {number} agent */
+    agentAt: (agent) => (frame && views[0] ? views[0].agentAt(frame.panes[0], agent) : null),
   },
 });
