@@ -1,6 +1,7 @@
 //! How a command can end badly.
 
 use crate::terminal::paint;
+use cinoc_adjoint::TooManyThreads;
 use cinoc_control::config::ConfigError;
 use cinoc_control::data::{NotFinite, PaperCasesError};
 use cinoc_lab::workshop::LabError;
@@ -51,7 +52,7 @@ macro_rules! request {
         })*
     };
 }
-request!(ConfigError, PaperCasesError, PolicyError, TooLarge);
+request!(ConfigError, PaperCasesError, PolicyError, TooLarge, TooManyThreads);
 
 impl From<NotFinite> for Failure {
     fn from(error: NotFinite) -> Failure {

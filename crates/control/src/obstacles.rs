@@ -99,7 +99,7 @@ mod tests {
         let given = tracer.sequence("xi", 2, xi.len() / 2);
         let moved = tracer.record("xi", discs.filter(given) + 0.0 * given);
         let inputs = Inputs::new(1, 1, &[]).with(given.input(), xi);
-        let outcome = Program::<f64>::new(&tracer.finish(), 1).forward(&inputs, &Threads::new(1));
+        let outcome = Program::<f64>::new(&tracer.finish(), 1).forward(&inputs, &Threads::one());
         outcome.record(moved).to_vec()
     }
 

@@ -133,7 +133,7 @@ impl Problem {
         config.failure.step = config.failure.step.min(config.time.steps / 2);
         // long enough to leave the linear regime
         config.data.limit_spin_up(150.0);
-        let threads = Threads::new(1);
+        let threads = Threads::one();
         let cases = Cases::draw(&config, SEED, Pool::Validation, BATCH, &threads, &|_, _| {});
         Problem { closed_loop: ClosedLoop::new(&config, BATCH), cases, threads }
     }

@@ -97,7 +97,7 @@ type Tensors = BTreeMap<String, Vec<f64>>;
 
 /// Trajectories, loss terms, gradients, and the run without control.
 fn rollouts(golden: &Golden, config: &Config) -> Result<Tensors, VerifyError> {
-    let (threads, params, cases) = (Threads::new(1), golden.params(config)?, golden.cases()?);
+    let (threads, params, cases) = (Threads::one(), golden.params(config)?, golden.cases()?);
     let which: Vec<usize> = (0..cases.count).collect();
     let closed_loop = ClosedLoop::new(config, cases.count);
     let batch = closed_loop.batch(&cases, &which, Disturbance::evaluation(0, 0));
@@ -142,7 +142,7 @@ fn first_decision(golden: &Golden, config: &Config) -> Result<Tensors, VerifyErr
     let seen = inspection.seen;
     let inputs = Inputs::new(cases.count, 1, &params).with(seen.target, &cases.zt);
     let inputs = inputs.with(seen.z, &cases.z0).with(seen.xi, xi0);
-    let outcome = Program::new(&inspection.trace, cases.count).forward(&inputs, &Threads::new(1));
+    let outcome = Program::new(&inspection.trace, cases.count).forward(&inputs, &Threads::one());
     let mut found = Tensors::new();
     found.insert("forcing0".to_string(), outcome.record(inspection.forcing).to_vec());
     let per_agent =

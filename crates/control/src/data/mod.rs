@@ -22,7 +22,7 @@ use thiserror::Error;
 /// use cinoc_control::{Cases, Config, Pool};
 ///
 /// let config = Config::preset("heat1d").unwrap();
-/// let cases = Cases::draw(&config, 0, Pool::Validation, 3, &Threads::new(1), &|_, _| {});
+/// let cases = Cases::draw(&config, 0, Pool::Validation, 3, &Threads::one(), &|_, _| {});
 /// assert_eq!((cases.count, cases.z0(2).len()), (3, config.grid.n));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +46,7 @@ pub struct Cases {
 /// use cinoc_control::{Cases, Config, Pool};
 ///
 /// let config = Config::preset("heat1d").unwrap();
-/// let draw = |pool| Cases::draw(&config, 0, pool, 1, &Threads::new(1), &|_, _| {});
+/// let draw = |pool| Cases::draw(&config, 0, pool, 1, &Threads::one(), &|_, _| {});
 /// assert_ne!(draw(Pool::Validation), draw(Pool::Test));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,7 +140,7 @@ mod tests {
     fn draw(task: &str, sets: &[&str], pool: Pool, count: usize) -> Cases {
         let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
         let config = Config::preset(task).unwrap().with_sets(&sets).unwrap();
-        Cases::draw(&config, 3, pool, count, &Threads::new(1), &|_, _| {})
+        Cases::draw(&config, 3, pool, count, &Threads::one(), &|_, _| {})
     }
 
     fn correlation(cases: &Cases) -> f64 {

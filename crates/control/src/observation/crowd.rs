@@ -184,7 +184,7 @@ mod tests {
         let features = tracer.record("features", sensed.features);
         let share = tracer.record("share", sensed.share + 0.0 * living);
         let inputs = Inputs::new(1, 1, &[]).with(places.input(), xi).with(living.input(), alive);
-        let outcome = Program::<f64>::new(&tracer.finish(), 1).forward(&inputs, &Threads::new(1));
+        let outcome = Program::<f64>::new(&tracer.finish(), 1).forward(&inputs, &Threads::one());
         (outcome.record(features).to_vec(), outcome.record(share).to_vec())
     }
 
