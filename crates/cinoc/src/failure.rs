@@ -6,6 +6,7 @@ use cinoc_control::config::ConfigError;
 use cinoc_control::data::{NotFinite, PaperCasesError};
 use cinoc_lab::workshop::LabError;
 use cinoc_learn::evaluate::DivergedRollout;
+use cinoc_learn::gradient_check::NearEdges;
 use cinoc_learn::memory::TooLarge;
 use cinoc_learn::policy_file::PolicyError;
 use cinoc_learn::run::RunError;
@@ -52,7 +53,7 @@ macro_rules! request {
         })*
     };
 }
-request!(ConfigError, PaperCasesError, PolicyError, TooLarge, TooManyThreads);
+request!(ConfigError, NearEdges, PaperCasesError, PolicyError, TooLarge, TooManyThreads);
 
 impl From<NotFinite> for Failure {
     fn from(error: NotFinite) -> Failure {

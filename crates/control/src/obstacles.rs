@@ -56,8 +56,8 @@ impl Discs {
             let away = xi - xi.tracer().constant(2, 1, centre.to_vec());
             mean_square((self.margin + self.radius - away.length()).relu())
         };
-        let sum = self.centres.iter().map(depth).reduce(|a, b| a + b).expect("there are discs");
-        sum * (1.0 / self.centres.len() as f64)
+        let [first, second, third] = self.centres.each_ref().map(depth);
+        (first + second + third) * (1.0 / self.centres.len() as f64)
     }
 
     /// A position moved out of all margins, one disc after the other.

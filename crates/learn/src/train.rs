@@ -155,7 +155,8 @@ impl Trainer {
         let disturbance = Disturbance::training(self.config.train.seed, done, rollouts.len());
         let mut batch = self.closed_loop.batch_of(&self.pool, &rollouts, disturbance);
         for (sample, _) in rollouts.iter().enumerate().filter(|(_, rollout)| rollout.rounds > 0) {
-            let ends = self.ends.as_ref().expect("the update before has ended");
+            let ends =
+                self.ends.as_ref().expect("rollouts go on only after an update, which leaves their ends");
             self.closed_loop.go_on(&mut batch, sample, ends);
         }
         batch

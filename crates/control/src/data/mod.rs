@@ -92,7 +92,12 @@ impl Cases {
         let Fields { start, target } =
             config.task.draw_cases(config, Draw { rng, pool, count, threads, progress });
         let n = config.state_size();
-        assert_eq!((start.len(), target.len()), (count * n, count * n), "numbers in {count} drawn cases");
+        assert_eq!(
+            (start.len(), target.len()),
+            (count * n, count * n),
+            "numbers that {} drew for {count} cases",
+            config.task
+        );
         Cases { count, n, z0: start, zt: target, xi0: None }
     }
 
@@ -103,7 +108,9 @@ impl Cases {
         };
         let file = SafeTensors::deserialize(include_bytes!("../../data/paper_cases_1d.safetensors"))
             .expect("the file in the library is whole");
-        let tensor = |part: &str| file.tensor(&format!("{prefix}_{part}")).expect("fields of every case");
+        let tensor = |part: &str| {
+            file.tensor(&format!("{prefix}_{part}")).expect("the file has the cases of every published task")
+        };
         let values = |part: &str| {
             let bytes = tensor(part).data().chunks_exact(4);
             bytes.map(|b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))).collect::<Vec<_>>()

@@ -129,7 +129,7 @@ impl Density {
                 let maps = density.stack(density.linear(along_x)).stack(density.linear_cols(along_y));
                 xi.patches(maps, self.patch_lattice())
             }
-            _ => unreachable!("domains have one or two axes"),
+            _ => unreachable!("a checked task has 1 or 2 axes"),
         };
         // differences are per cell of the lattice
         let scales = self.axes.iter().map(|axis| self.width / axis.spacing()).collect();
