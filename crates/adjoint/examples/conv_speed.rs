@@ -115,7 +115,7 @@ fn seconds(mut run: impl FnMut()) -> f64 {
 
 fn main() {
     let wanted = std::env::args().nth(1).unwrap_or_default();
-    let peak = peak_flops::<f32>(1);
+    let peak = peak_flops::<f32>(&Threads::one());
     println!("peak {:.0} GFLOP/s", peak / 1e9);
     println!("{:<20} {:>10} {:>10} {:>10} {:>6} {:>6}", "", "ms", "forward", "reverse", "%", "%");
     for case in CASES.iter().filter(|case| case.name.contains(&wanted)) {
@@ -125,7 +125,7 @@ fn main() {
         let (params, x) = (numbers(trace.param_len()), numbers(state.size() * case.samples));
         let steps = 4;
         let run = Inputs::new(case.samples, steps, &params).with(state, &x).weighted(value, vec![1.0; steps]);
-        let threads = Threads::new(1);
+        let threads = Threads::one();
         let (mut forward, mut gradient) = (f64::MAX, f64::MAX);
         let start = Instant::now();
         while start.elapsed().as_secs_f64() < 2.5 {

@@ -72,7 +72,7 @@ fn measure(case: &Case, samples: usize, copies: usize) -> [f64; 2] {
     let run = Inputs::new(samples, steps, &[]);
     let run = inputs.iter().zip(&states).fold(run, |run, (x, state)| run.with(*x, state));
     let run = terms.iter().fold(run, |run, term| run.weighted(*term, vec![1.0; steps]));
-    let threads = Threads::new(1);
+    let threads = Threads::one();
     let best = |f: &dyn Fn()| {
         let begin = Instant::now();
         let mut best = f64::INFINITY;

@@ -49,7 +49,7 @@
 //!     weights[19] = 1.0;
 //!     Inputs::new(2, 20, r).with(start, &[0.1, 0.2]).weighted(error, weights)
 //! }
-//! let threads = Threads::new(1);
+//! let threads = Threads::one();
 //! let loss = |r: f64| {
 //!     let outcome = program.forward(&inputs(&[r], start, error), &threads);
 //!     outcome.term(error).iter().sum::<f64>() / 2.0
@@ -138,5 +138,5 @@ pub use listing::{Entry, Listing};
 pub use plan::Strategy;
 pub use primitive::{AxisMatrix, Bump, Interpolation, Lattice, PatchLattice, Sparse, Tridiagonal, Value};
 pub use program::{Gradient, Inputs, Outcome, Program, Session};
-pub use threads::Threads;
+pub use threads::{Threads, TooManyThreads};
 pub use trace::{Input, Record, Shape, Term, Trace, Tracer, Var};

@@ -1,29 +1,78 @@
 //! Threads that programs run on.
 
 use rayon::prelude::*;
-use std::sync::Mutex;
+use std::fmt;
+use std::sync::{Arc, Mutex};
 
-/// Threads that programs run on.
+/// Threads that programs run on. They are made once and shared: a clone is another handle to the same threads.
 ///
 /// ```
 /// use cinoc_adjoint::Threads;
 ///
-/// assert_eq!(Threads::new(2).map(4, |i| i * i), [0, 1, 4, 9]);
+/// let threads = Threads::new(2)?;
+/// assert_eq!(threads.map(4, |i| i * i), [0, 1, 4, 9]);
+/// # Ok::<(), cinoc_adjoint::TooManyThreads>(())
 /// ```
+#[derive(Clone)]
 pub struct Threads {
-    pool: Option<rayon::ThreadPool>,
+    /// None if the caller's own thread does everything.
+    pool: Option<Arc<rayon::ThreadPool>>,
+}
+
+/// More threads than the system can start.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TooManyThreads {
+    /// How many were asked for.
+    pub count: usize,
+    /// What the system said.
+    pub reason: String,
+}
+
+impl fmt::Display for TooManyThreads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let TooManyThreads { count, reason } = self;
+        write!(f, "cannot start {count} threads: {reason}; ask for fewer: this machine has {} cores", cores())
+    }
+}
+
+impl std::error::Error for TooManyThreads {}
+
+/// Threads that this machine runs at the same time.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 impl Threads {
-    /// `count` threads; one thread is the caller itself.
-    pub fn new(count: usize) -> Threads {
-        let pool = (count > 1).then(|| {
-            rayon::ThreadPoolBuilder::new()
-                .num_threads(count)
-                .build()
-                .expect("the system has room for threads")
-        });
-        Threads { pool }
+    /// More are refused without asking the system: it would start thousands before it refuses the last one.
+    pub const MOST: usize = 4096;
+
+    /// `count` threads. One thread, or none, is the caller's own.
+    pub fn new(count: usize) -> Result<Threads, TooManyThreads> {
+        let refused = |reason: String| TooManyThreads { count, reason };
+        match count {
+            0 | 1 => Ok(Threads::one()),
+            2..=Self::MOST => {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(count).build();
+                let pool = pool.map_err(|error| refused(error.to_string()))?;
+                Ok(Threads { pool: Some(Arc::new(pool)) })
+            }
+            _ => Err(refused(format!("the most are {}", Self::MOST))),
+        }
+    }
+
+    /// The caller's own thread.
+    pub fn one() -> Threads {
+        Threads { pool: None }
+    }
+
+    /// One thread per core of this machine.
+    pub fn all() -> Result<Threads, TooManyThreads> {
+        Threads::new(cores())
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.pool.as_ref().map_or(1, |pool| pool.current_num_threads())
     }
 
     /// Results of `f(0) .. f(count - 1)`, in order.

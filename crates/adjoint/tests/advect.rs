@@ -54,7 +54,7 @@ fn values_are_those_of_a_plain_loop() {
     for isa in Isa::available() {
         for chunk in [1, 3, 8] {
             let program = Program::<f64>::with_isa(&trace, chunk, isa);
-            let outcome = program.forward(&inputs, &Threads::new(1));
+            let outcome = program.forward(&inputs, &Threads::one());
             let got = outcome.record(carried);
             for sample in 0..samples {
                 let (from, to) = (sample * nx * ny, (sample + 1) * nx * ny);

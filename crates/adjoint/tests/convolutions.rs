@@ -196,9 +196,9 @@ fn values_match_the_definition() {
         for isa in Isa::available() {
             let traced = case.trace();
             let double = Program::<f64>::with_isa(&traced.trace, case.samples, isa)
-                .forward(&traced.inputs(case, &params, &x, &clock), &Threads::new(1));
+                .forward(&traced.inputs(case, &params, &x, &clock), &Threads::one());
             let single = Program::<f32>::with_isa(&traced.trace, case.samples, isa)
-                .forward(&traced.inputs(case, &params32, &x32, &clock32), &Threads::new(1));
+                .forward(&traced.inputs(case, &params32, &x32, &clock32), &Threads::one());
             let (double, single) = (double.record(traced.y), single.record(traced.y));
             for ((exact, double), single) in exact.iter().zip(double).zip(single) {
                 let scale = 1.0 + exact.abs();
@@ -230,7 +230,7 @@ fn reverse_rules_agree_with_central_differences() {
 fn differences(case: Case, isa: Isa) {
     let traced = case.trace();
     let program = Program::<f64>::with_isa(&traced.trace, case.samples, isa);
-    let threads = Threads::new(1);
+    let threads = Threads::one();
     let clock = noise(5, case.samples * STEPS);
     let (params, x) = case.data(STEPS, 3);
     let value = |params: &[f64], x: &[f64]| {

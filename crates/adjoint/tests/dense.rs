@@ -36,7 +36,7 @@ fn gradient<T: cinoc_adjoint::Real>(layer: &Layer, chunk: usize, isa: Isa) -> Ve
     let states = numbers(inputs * cols * SAMPLES, 1.0);
     let given = Inputs::new(SAMPLES, STEPS, &params).with(z, &states).weighted(square, vec![1.0; STEPS]);
     let program = Program::<T>::with_isa(&tracer.finish(), chunk, isa);
-    let threads = Threads::new(1);
+    let threads = Threads::one();
     let outcome = program.forward(&given, &threads);
     let gradient = program.gradient(&given, &threads, Strategy::Recompute);
     let doubles = |values: &[T]| values.iter().map(|v| v.f64()).collect::<Vec<_>>();

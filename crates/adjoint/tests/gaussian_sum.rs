@@ -31,7 +31,7 @@ fn run<T: Real>(isa: Isa, bump: &Bump, cols: usize, samples: usize, in_one_go: b
     let inputs = Inputs::new(samples, 1, &[]).with(xi, &positions).with(w, &weights);
     let inputs = inputs.weighted(value, vec![1.0]);
     let program = Program::<T>::with_isa(&t.finish(), samples, isa);
-    let threads = Threads::new(1);
+    let threads = Threads::one();
     let outcome = program.forward(&inputs, &threads);
     let gradient = program.gradient(&inputs, &threads, Strategy::Recompute);
     let all = [outcome.record(y), gradient.input(xi), gradient.input(w)];

@@ -34,10 +34,10 @@ fn inputs_may_be_given_in_any_order() {
     let other = Inputs::new(1, 2, &[]).with(s.push, &PUSH).with(s.gain, &GAIN).with(s.z, &Z);
     for inputs in [one, other] {
         let inputs = inputs.weighted(s.error, vec![0.0, 2.0]);
-        let outcome = program.forward(&inputs, &Threads::new(1));
+        let outcome = program.forward(&inputs, &Threads::one());
         assert_eq!(outcome.record(s.next), [1.5, 0.5, 0.75, 3.125]);
         assert_eq!(outcome.end(s.z), [0.75, 3.125]);
-        let gradient = program.gradient(&inputs, &Threads::new(1), Strategy::Recompute);
+        let gradient = program.gradient(&inputs, &Threads::one(), Strategy::Recompute);
         assert_eq!(gradient.loss, outcome.term(s.error)[0]);
         assert_eq!(gradient.term(s.error), gradient.loss);
         // twice the mean of two squares: dL/dz' = 2 z', which goes back by the gain
@@ -53,13 +53,13 @@ fn a_session_takes_the_same_steps() {
     let program = Program::<f64>::new(&s.trace, 1);
     let mut session = Session::new(&program, &Inputs::new(1, 0, &[]).with(s.gain, &GAIN).with(s.z, &Z));
     for push in PUSH.chunks(2) {
-        session.step(&[(s.push, push)], &Threads::new(1));
+        session.step(&[(s.push, push)], &Threads::one());
     }
     assert_eq!(session.state(s.z), [0.75, 3.125]);
     assert_eq!(session.record(s.next), [0.75, 3.125]);
     assert_eq!(session.term(s.error), [(0.75f64.powi(2) + 3.125f64.powi(2)) / 2.0]);
     session.restart(0, &[(s.z, &[0.0, 0.0])]);
-    session.step(&[(s.push, &PUSH[..2])], &Threads::new(1));
+    session.step(&[(s.push, &PUSH[..2])], &Threads::one());
     assert_eq!(session.state(s.z), [1.0, 0.0]);
 }
 
@@ -68,7 +68,7 @@ fn a_session_takes_the_same_steps() {
 fn a_missing_input_is_named() {
     let s = step();
     let inputs = Inputs::new(1, 2, &[]).with(s.z, &Z).with(s.push, &PUSH).weighted(s.error, vec![1.0; 2]);
-    Program::<f64>::new(&s.trace, 1).forward(&inputs, &Threads::new(1));
+    Program::<f64>::new(&s.trace, 1).forward(&inputs, &Threads::one());
 }
 
 #[test]

@@ -132,9 +132,9 @@ fn values_match_the_definition() {
         for isa in Isa::available() {
             let traced = case.trace();
             let double = Program::<f64>::with_isa(&traced.trace, case.samples, isa)
-                .forward(&traced.inputs(case, &w, &xi, &f), &Threads::new(1));
+                .forward(&traced.inputs(case, &w, &xi, &f), &Threads::one());
             let single = Program::<f32>::with_isa(&traced.trace, case.samples, isa)
-                .forward(&traced.inputs(case, &w32, &xi32, &f32s), &Threads::new(1));
+                .forward(&traced.inputs(case, &w32, &xi32, &f32s), &Threads::one());
             let (double, single) = (double.record(traced.y), single.record(traced.y));
             for ((exact, double), single) in exact.iter().zip(double).zip(single) {
                 let scale = 1.0 + exact.abs();
@@ -158,7 +158,7 @@ fn reverse_rules_agree_with_central_differences() {
 fn differences(case: Case, isa: Isa) {
     let traced = case.trace();
     let program = Program::<f64>::with_isa(&traced.trace, case.samples, isa);
-    let threads = Threads::new(1);
+    let threads = Threads::one();
     let w = noise(1, case.patch_rows() * case.outputs);
     let (xi, f) = (case.positions(2), noise(3, case.samples * case.field()));
     let gradient = |w: &[f64], xi: &[f64], f: &[f64]| {

@@ -108,7 +108,7 @@ fn transform_matches_its_definition() {
         let (hat, back) = (t.record("hat", x.rfft()), t.record("back", x.rfft().irfft(n)));
         let data = noise(n as u64, samples * n);
         let inputs = Inputs::new(samples, 1, &[]).with(x.input(), &data);
-        let outcome = Program::<f64>::new(&t.finish(), samples).forward(&inputs, &Threads::new(1));
+        let outcome = Program::<f64>::new(&t.finish(), samples).forward(&inputs, &Threads::one());
         for s in 0..samples {
             let x = &data[s * n..][..n];
             let hat = &outcome.record(hat)[s * 2 * (n / 2 + 1)..][..2 * (n / 2 + 1)];
@@ -139,7 +139,7 @@ fn a_solution_fades_to_zero_without_denormal_numbers() {
     let inputs = Inputs::new(1, 1, &[]).with(x.input(), &spike);
     let trace = t.finish();
     for isa in Isa::available() {
-        let outcome = Program::<f32>::with_isa(&trace, 1, isa).forward(&inputs, &Threads::new(1));
+        let outcome = Program::<f32>::with_isa(&trace, 1, isa).forward(&inputs, &Threads::one());
         // the factor solves f + 1/f = 8
         let factor = 4.0 - 15f64.sqrt();
         for (row, y) in outcome.record(y).iter().enumerate() {
@@ -168,7 +168,7 @@ fn delayed_and_shared_states_are_differentiated() {
     let square = t.term("square", (a + 2.0 * b + c * c).mean_square());
     let states = [a, b, c].map(|state| state.input());
     let program = Program::<f64>::new(&t.finish(), 2);
-    let (samples, steps, threads) = (3, 5, Threads::new(1));
+    let (samples, steps, threads) = (3, 5, Threads::one());
     let start = noise(3, 1 + 3 * 2 * samples);
     let run = |x: &[f64], strategy| {
         let inputs = Inputs::new(samples, steps, &x[..1]).weighted(square, vec![1.0; steps]);

@@ -87,7 +87,7 @@ fn evaluate(
         let numbers: Vec<(Input, Vec<T>)> = given.iter().map(|(x, all)| (*x, cast(all))).collect();
         let inputs = Inputs::new(samples, 1, &[]);
         let inputs = numbers.iter().fold(inputs, |inputs, (x, all)| inputs.with(*x, all));
-        let outcome = Program::<T>::new(trace, samples).forward(&inputs, &Threads::new(1));
+        let outcome = Program::<T>::new(trace, samples).forward(&inputs, &Threads::one());
         outcome.record(y).iter().map(|x| x.f64()).collect()
     }
     let given: Vec<(Input, &[f64])> = inputs.into_iter().zip(given.iter().map(|(_, x)| *x)).collect();
@@ -118,7 +118,7 @@ fn derivative(shape: (usize, usize), x: &[f64], weights: &[f64], build: fn(Var<'
     let s = s.input();
     let inputs = Inputs::new(1, 1, &[]).with(s, x).weighted(sum, vec![1.0]);
     let program = Program::<f64>::new(&t.finish(), 1);
-    program.gradient(&inputs, &Threads::new(1), Strategy::Recompute).input(s).to_vec()
+    program.gradient(&inputs, &Threads::one(), Strategy::Recompute).input(s).to_vec()
 }
 
 #[test]

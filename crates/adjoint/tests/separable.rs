@@ -82,7 +82,7 @@ fn check_chunk<T: Real>(
     let value = t.term("value", (y * t.constant(outputs, cols, weight.clone())).sum());
     let (s, y) = (s.input(), t.record("y", y));
     let program = Program::<T>::with_isa(&t.finish(), chunk, isa);
-    let threads = Threads::new(1);
+    let threads = Threads::one();
     let cast: Vec<T> = x.iter().map(|&x| T::of(x)).collect();
     let given = Inputs::new(samples, 1, &[]).with(s, &cast).weighted(value, vec![1.0]);
     let (outcome, gradient) =
@@ -159,7 +159,7 @@ fn quadratic_forms_agree_with_central_differences() {
                 Inputs::new(samples, 1, &[]).with(a.0, a.1).with(b.0, b.1).weighted(term, vec![1.0])
             }
             let program = Program::<f64>::with_isa(&t.finish(), chunk, isa);
-            let threads = Threads::new(1);
+            let threads = Threads::one();
             let value = |p: &[f64], q: &[f64]| {
                 let outcome = program.forward(&given([(a, p), (b, q)], samples, term), &threads);
                 outcome.term(term).iter().sum::<f64>() / samples as f64

@@ -26,7 +26,7 @@ fn run<T: Real>(isa: Isa, periodic: bool, samples: usize, chunk: usize, reach: f
     let (first, second) = (real(noise(samples * POINTS, 2)), real(noise(samples * POINTS, 3)));
     let inputs = Inputs::new(samples, 1, &[]).with(places, &xi).with(a, &first).with(b, &second);
     let inputs = inputs.weighted(value, vec![1.0]);
-    let (program, threads) = (Program::<T>::with_isa(&t.finish(), chunk, isa), Threads::new(1));
+    let (program, threads) = (Program::<T>::with_isa(&t.finish(), chunk, isa), Threads::one());
     let outcome = program.forward(&inputs, &threads);
     let gradient = program.gradient(&inputs, &threads, Strategy::Recompute);
     let all = [outcome.record(y), gradient.input(a), gradient.input(b)];

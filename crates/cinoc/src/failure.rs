@@ -1,10 +1,12 @@
 //! How a command can end badly.
 
 use crate::terminal::paint;
+use cinoc_adjoint::TooManyThreads;
 use cinoc_control::config::ConfigError;
 use cinoc_control::data::{NotFinite, PaperCasesError};
 use cinoc_lab::workshop::LabError;
 use cinoc_learn::evaluate::DivergedRollout;
+use cinoc_learn::gradient_check::NearEdges;
 use cinoc_learn::memory::TooLarge;
 use cinoc_learn::policy_file::PolicyError;
 use cinoc_learn::run::RunError;
@@ -51,7 +53,7 @@ macro_rules! request {
         })*
     };
 }
-request!(ConfigError, PaperCasesError, PolicyError, TooLarge);
+request!(ConfigError, NearEdges, PaperCasesError, PolicyError, TooLarge, TooManyThreads);
 
 impl From<NotFinite> for Failure {
     fn from(error: NotFinite) -> Failure {

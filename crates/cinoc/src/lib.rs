@@ -80,7 +80,7 @@ use prelude::{Task, Tasks};
 /// What a program with a PDE of its own, or with a trained policy, needs.
 pub mod prelude {
     pub use crate::pde;
-    pub use cinoc_adjoint::{Sparse, Threads, Tridiagonal, Var};
+    pub use cinoc_adjoint::{Sparse, Threads, TooManyThreads, Tridiagonal, Var};
     pub use cinoc_control::config::{ConfigError, Key, Preset, Range};
     pub use cinoc_control::{
         Cases, ClosedLoop, Config, Controller, Decision, Draw, Field, Fields, Pool, Task, Tasks,

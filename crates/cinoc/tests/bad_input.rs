@@ -38,6 +38,16 @@ fn tasks_and_files() {
 }
 
 #[test]
+fn more_threads_than_the_system_can_start() {
+    let folder = tempfile::tempdir().unwrap();
+    for command in [&["train", "heat1d"][..], &["bench", "heat1d"], &["reproduce", "theory", "--quick"]] {
+        let arguments = [command, &["--threads", "1000000"]].concat();
+        refused(folder.path(), &arguments, 2, &["1000000 threads", "ask for fewer"]);
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was made");
+}
+
+#[test]
 fn an_out_folder_that_cannot_be_made() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("file"), "precious").unwrap();

@@ -55,7 +55,7 @@ impl Actuation {
         match (self.gain, action.v, action.u) {
             (Some(gain), Some(v), _) => gain * splat(v.slice(0..1)).stack(splat(v.slice(1..2))),
             (_, _, Some(u)) => splat(u),
-            _ => unreachable!("agents act by intensity or by stirring"),
+            _ => unreachable!("a checked config has agents that act by intensity or by stirring"),
         }
     }
 

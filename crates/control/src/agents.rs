@@ -26,7 +26,7 @@ pub fn start_positions(config: &Config) -> Vec<f64> {
         }
         [x] => return (0..m).map(|j| x.place(j, m, mobile)).collect(),
         [x, y] => [x, y],
-        _ => unreachable!("domains have one or two axes"),
+        _ => unreachable!("a checked task has 1 or 2 axes"),
     };
     let places: Vec<[f64; 2]> = match starts {
         Starts::Square => {

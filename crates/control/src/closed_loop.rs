@@ -260,7 +260,7 @@ fn moved<'t>(config: &Config, xi: Var<'t>, v: Var<'t>) -> Var<'t> {
         .into_iter()
         .enumerate()
         .map(|(a, axis)| onward.slice(a..a + 1).clamp(wall, axis.length - wall));
-    let inside = inside.reduce(Var::stack).expect("an axis");
+    let inside = inside.reduce(Var::stack).expect("a checked task has 1 or 2 axes");
     Discs::of(config).map_or(inside, |discs| discs.filter(inside))
 }
 

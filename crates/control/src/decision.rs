@@ -104,7 +104,7 @@ impl<T: Real> Decision<T> {
         let room = |record: Record| (record, vec![T::default(); record.shape().size()]);
         Controller {
             session: Session::new(&self.program, &inputs),
-            threads: Threads::new(1),
+            threads: Threads::one(),
             seen: self.seen,
             u: self.u.map(room),
             v: self.v.map(room),

@@ -56,8 +56,8 @@ impl Discs {
             let away = xi - xi.tracer().constant(2, 1, centre.to_vec());
             mean_square((self.margin + self.radius - away.length()).relu())
         };
-        let sum = self.centres.iter().map(depth).reduce(|a, b| a + b).expect("there are discs");
-        sum * (1.0 / self.centres.len() as f64)
+        let [first, second, third] = self.centres.each_ref().map(depth);
+        (first + second + third) * (1.0 / self.centres.len() as f64)
     }
 
     /// A position moved out of all margins, one disc after the other.
@@ -99,7 +99,7 @@ mod tests {
         let given = tracer.sequence("xi", 2, xi.len() / 2);
         let moved = tracer.record("xi", discs.filter(given) + 0.0 * given);
         let inputs = Inputs::new(1, 1, &[]).with(given.input(), xi);
-        let outcome = Program::<f64>::new(&tracer.finish(), 1).forward(&inputs, &Threads::new(1));
+        let outcome = Program::<f64>::new(&tracer.finish(), 1).forward(&inputs, &Threads::one());
         outcome.record(moved).to_vec()
     }
 

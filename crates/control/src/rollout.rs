@@ -19,7 +19,7 @@ use cinoc_adjoint::{Gradient, Input, Inputs, Outcome, Program, Real, Strategy, T
 /// use cinoc_control::{Cases, ClosedLoop, Config, Disturbance, Pool};
 ///
 /// let config = Config::preset("heat1d").unwrap().with_sets(&["time.steps=5".to_string()]).unwrap();
-/// let (threads, params) = (Threads::new(1), initial_params(&config, &mut stream(0, Purpose::Parameters, 0)));
+/// let (threads, params) = (Threads::one(), initial_params(&config, &mut stream(0, Purpose::Parameters, 0)));
 /// let cases = Cases::draw(&config, 0, Pool::Validation, 2, &threads, &|_, _| {});
 ///
 /// let closed_loop = ClosedLoop::<f64>::observed(&config, 2);

@@ -317,10 +317,15 @@ impl Task {
         (self.check)(config)
     }
 
+    /// Whether it is a task of a user, not of this library.
+    pub(crate) fn is_own(&self) -> bool {
+        matches!(self.preset, Settings::Changes(_))
+    }
+
     /// All its settings as a table.
     pub(crate) fn table(&self) -> Result<Table, ConfigError> {
         let changes = match &self.preset {
-            Settings::Complete(text) => return Ok(text.parse().expect("presets are valid TOML")),
+            Settings::Complete(text) => return crate::config::parse(text),
             Settings::Changes(changes) => changes,
         };
         let mut table = self.common();
@@ -328,8 +333,9 @@ impl Task {
             match (name.as_str(), value) {
                 // the task names the keys of these two
                 ("physics" | "data", Value::Table(own)) => {
-                    let section = table.entry(name).or_insert_with(|| Value::Table(Table::new()));
-                    section.as_table_mut().expect("a section").extend(own);
+                    if let Value::Table(section) = table.entry(name).or_insert(Value::Table(Table::new())) {
+                        section.extend(own);
+                    }
                 }
                 (_, value) => crate::config::overlay(&mut table, Table::from_iter([(name, value)]))?,
             }
@@ -344,7 +350,7 @@ impl Task {
             1 => include_str!("../presets/heat1d.toml"),
             _ => include_str!("../presets/heat2d.toml"),
         };
-        let mut table: Table = like.parse().expect("presets are valid TOML");
+        let mut table: Table = like.parse().expect("the presets of the library are valid TOML");
         table.insert("task".to_string(), Value::String(self.name.clone()));
         table.remove("physics");
         let drop = |table: &mut Table, section: &str, key: &str| {

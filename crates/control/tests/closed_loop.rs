@@ -14,7 +14,7 @@ fn config(task: &str, sets: &[&str]) -> Config {
 }
 
 fn cases(config: &Config, count: usize) -> Cases {
-    Cases::draw(config, 5, Pool::Validation, count, &Threads::new(1), &|_, _| {})
+    Cases::draw(config, 5, Pool::Validation, count, &Threads::one(), &|_, _| {})
 }
 
 fn params(config: &Config) -> Vec<f64> {
@@ -50,8 +50,9 @@ fn strategies_and_threads_do_not_change_a_bit() {
             let (cases, params) = (cases(&config, 5), single(&params(&config)));
             let closed_loop = ClosedLoop::<f32>::new(&config, 2);
             let batch = closed_loop.batch(&cases, &[0, 1, 2, 3, 4], NOISE);
-            let gradient =
-                |threads, strategy| closed_loop.gradient(&params, &batch, &Threads::new(threads), strategy);
+            let gradient = |threads, strategy| {
+                closed_loop.gradient(&params, &batch, &Threads::new(threads).unwrap(), strategy)
+            };
             let reference = gradient(1, Strategy::Recompute);
             assert!(reference.params.iter().any(|g| *g != 0.0));
             for (threads, strategy) in [(1, Strategy::Store), (3, Strategy::Store), (2, Strategy::Recompute)]
@@ -73,7 +74,7 @@ fn training_leaves_out_derivatives_of_inputs_and_nothing_else() {
             let (cases, params) = (cases(&config, 3), single(&params(&config)));
             let gradient = |closed_loop: &ClosedLoop<f32>| {
                 let batch = closed_loop.batch(&cases, &[0, 1, 2], NOISE);
-                closed_loop.gradient(&params, &batch, &Threads::new(1), Strategy::Recompute)
+                closed_loop.gradient(&params, &batch, &Threads::one(), Strategy::Recompute)
             };
             let closed_loop = ClosedLoop::new(&config, 2);
             let all = gradient(&closed_loop);
@@ -95,7 +96,7 @@ fn agents_without_strength_or_without_life_change_nothing() {
         let cases = cases(&free_config, 2);
         let z = |closed_loop: ClosedLoop<f64>, params: &[f64]| {
             let batch = closed_loop.batch(&cases, &[0, 1], NOISE);
-            closed_loop.forward(params, &batch, &Threads::new(1)).z().to_vec()
+            closed_loop.forward(params, &batch, &Threads::one()).z().to_vec()
         };
         let free = z(ClosedLoop::uncontrolled(&free_config, 2), &[]);
         for sets in [&["actuation.u_max=0"][..], &["failure.share=1", "failure.step=0", "noise.actuator=0.5"]]
@@ -115,7 +116,7 @@ fn one_policy_runs_with_any_number_of_agents() {
             let config = config(task, &[&format!("agents={agents}")]);
             let closed_loop = ClosedLoop::<f64>::new(&config, 1);
             let batch = closed_loop.batch(&cases(&config, 1), &[0], NOISE);
-            let ran = closed_loop.forward(&params, &batch, &Threads::new(1));
+            let ran = closed_loop.forward(&params, &batch, &Threads::one());
             assert_eq!(ran.u().unwrap().len(), 12 * agents);
             assert!(ran.loss(0).is_finite());
             if agents == 1 && config.mobile() {
@@ -131,7 +132,7 @@ fn terms_are_what_the_records_say() {
     let closed_loop = ClosedLoop::<f64>::new(&config, 2);
     let cases = cases(&config, 2);
     let ran =
-        closed_loop.forward(&params(&config), &closed_loop.batch(&cases, &[1, 0], NOISE), &Threads::new(1));
+        closed_loop.forward(&params(&config), &closed_loop.batch(&cases, &[1, 0], NOISE), &Threads::one());
     let (u, v, xi) = (ran.u().unwrap(), ran.v().unwrap(), ran.xi().unwrap());
     let (steps, m) = (12, 5);
     let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
@@ -192,7 +193,7 @@ fn a_controller_decides_what_the_closed_loop_does() {
         let (cases, params) = (cases(&config, 1), params(&config));
         let closed_loop = ClosedLoop::<f64>::observed(&config, 1);
         let batch = closed_loop.batch(&cases, &[0], Disturbance::evaluation(0, 0));
-        let ran = closed_loop.forward(&params, &batch, &Threads::new(1));
+        let ran = closed_loop.forward(&params, &batch, &Threads::one());
         let record = |name: &str, t: usize| {
             let values = match name {
                 "z" => ran.z(),
@@ -218,7 +219,7 @@ fn a_controller_decides_what_the_closed_loop_does() {
 fn rollouts_that_go_on_begin_where_others_ended_and_count_more() {
     let sets = ["loss.effort_u=0", "loss.effort_v=0", "loss.bound=0", "loss.coll=0", "loss.accel=0"];
     let config = config("fkpp1d", &[&sets[..], &["train.hold=0.5", "train.hold_weight=7"]].concat());
-    let (cases, params, threads) = (cases(&config, 2), params(&config), Threads::new(1));
+    let (cases, params, threads) = (cases(&config, 2), params(&config), Threads::one());
     let closed_loop = ClosedLoop::<f64>::new(&config, 2);
     let mut batch = closed_loop.batch(&cases, &[0, 1], Disturbance::evaluation(0, 0));
     let gradient = closed_loop.gradient(&params, &batch, &threads, Strategy::Store);
@@ -259,14 +260,14 @@ fn agents_at_the_same_place_share_the_work() {
         let after_a_step = |config: &Config, cases: &Cases| {
             let closed_loop = ClosedLoop::<f64>::observed(config, 1);
             let batch = closed_loop.batch(cases, &[0], Disturbance::evaluation(0, 0));
-            let ran = closed_loop.forward(&params, &batch, &Threads::new(1));
+            let ran = closed_loop.forward(&params, &batch, &Threads::one());
             ran.z()[..config.points()].to_vec()
         };
         single.xi0 = Some(places.clone());
         let double = Cases { xi0: Some([places.clone(), places].concat()), ..single.clone() };
         let free = ClosedLoop::<f64>::uncontrolled(&one, 1);
         let batch = free.batch(&single, &[0], Disturbance::evaluation(0, 0));
-        let free = free.forward(&[], &batch, &Threads::new(1));
+        let free = free.forward(&[], &batch, &Threads::one());
         let push = |z: Vec<f64>| -> Vec<f64> {
             z.iter().zip(free.z()).map(|(with, without)| with - without).collect()
         };
@@ -288,7 +289,7 @@ fn others_notice_a_failure_only_if_it_is_seen() {
         let config = config("fkpp1d", sets);
         let closed_loop = ClosedLoop::<f64>::observed(&config, 1);
         let batch = closed_loop.batch(&cases(&config, 1), &[0], Disturbance::evaluation(0, 0));
-        let ran = closed_loop.forward(&params(&config), &batch, &Threads::new(1));
+        let ran = closed_loop.forward(&params(&config), &batch, &Threads::one());
         ran.u().unwrap()[..20].to_vec()
     };
     let whole = first(&[]);
@@ -312,7 +313,7 @@ fn bounded_derivatives_are_exact_until_the_bound_is_met() {
         let (cases, params) = (cases(&config, 2), params(&config));
         let closed_loop = ClosedLoop::<f64>::new(&config, 2);
         let batch = closed_loop.batch(&cases, &[0, 1], Disturbance::evaluation(0, 0));
-        let gradient = closed_loop.gradient(&params, &batch, &Threads::new(1), Strategy::Recompute);
+        let gradient = closed_loop.gradient(&params, &batch, &Threads::one(), Strategy::Recompute);
         closed_loop.z_gradient(&gradient)
     };
     let exact = gradient(0.0);

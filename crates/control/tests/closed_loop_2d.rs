@@ -20,7 +20,7 @@ fn config(task: &str, sets: &[&str]) -> Config {
 }
 
 fn cases(config: &Config, count: usize) -> Cases {
-    Cases::draw(config, 5, Pool::Validation, count, &Threads::new(1), &|_, _| {})
+    Cases::draw(config, 5, Pool::Validation, count, &Threads::one(), &|_, _| {})
 }
 
 fn params(config: &Config) -> Vec<f64> {
@@ -36,8 +36,9 @@ fn strategies_and_threads_do_not_change_a_bit() {
             let params: Vec<f32> = params(&config).iter().map(|&x| x as f32).collect();
             let closed_loop = ClosedLoop::<f32>::new(&config, 2);
             let batch = closed_loop.batch(&cases(&config, 3), &[0, 1, 2], NOISE);
-            let gradient =
-                |threads, strategy| closed_loop.gradient(&params, &batch, &Threads::new(threads), strategy);
+            let gradient = |threads, strategy| {
+                closed_loop.gradient(&params, &batch, &Threads::new(threads).unwrap(), strategy)
+            };
             let reference = gradient(1, Strategy::Recompute);
             assert!(reference.params.iter().any(|g| *g != 0.0), "{task} {sets:?}");
             for (threads, strategy) in [(2, Strategy::Store), (2, Strategy::Recompute)] {
@@ -56,7 +57,7 @@ fn agents_without_strength_or_without_life_change_nothing() {
         let cases = cases(&free_config, 2);
         let z = |closed_loop: ClosedLoop<f64>, params: &[f64]| {
             let batch = closed_loop.batch(&cases, &[0, 1], NOISE);
-            closed_loop.forward(params, &batch, &Threads::new(1)).z().to_vec()
+            closed_loop.forward(params, &batch, &Threads::one()).z().to_vec()
         };
         let free = z(ClosedLoop::uncontrolled(&free_config, 2), &[]);
         let strength = if task == "density2d" { "actuation.v_max=0" } else { "actuation.u_max=0" };
@@ -76,7 +77,7 @@ fn one_policy_runs_with_any_number_of_agents() {
             let config = config(task, &[&format!("agents={agents}"), "time.steps=2"]);
             let closed_loop = ClosedLoop::<f64>::new(&config, 1);
             let batch = closed_loop.batch(&cases(&config, 1), &[0], NOISE);
-            let ran = closed_loop.forward(&params, &batch, &Threads::new(1));
+            let ran = closed_loop.forward(&params, &batch, &Threads::one());
             assert_eq!(ran.xi().unwrap().len(), 2 * 2 * agents);
             assert!(ran.loss(0).is_finite(), "{task}");
         }
@@ -90,7 +91,7 @@ fn watching_without_a_loss_shows_the_same() {
         let (cases, params) = (cases(&config, 2), params(&config));
         let run = |closed_loop: ClosedLoop<f64>| {
             let batch = closed_loop.batch(&cases, &[0, 1], Disturbance::evaluation(1, 0));
-            let ran = closed_loop.forward(&params, &batch, &Threads::new(1));
+            let ran = closed_loop.forward(&params, &batch, &Threads::one());
             (ran.z().to_vec(), ran.xi().unwrap().to_vec())
         };
         assert!(run(ClosedLoop::new(&config, 2)) == run(ClosedLoop::observed(&config, 2)), "{task}");
@@ -147,7 +148,7 @@ fn projected_agents_never_enter_a_disc_and_others_do() {
         let ran = closed_loop.forward(
             &params,
             &closed_loop.batch(&cases(&config, 2), &[0, 1], NOISE),
-            &Threads::new(1),
+            &Threads::one(),
         );
         let discs = Discs::of(&config).unwrap();
         let steps = ran.xi().unwrap().chunks_exact(2 * 36);
@@ -164,7 +165,7 @@ fn conservative_transport_keeps_the_mass_in_a_closed_loop() {
         let config = config("density2d", &[&format!("physics.transport={transport}"), "time.steps=30"]);
         let (cases, closed_loop) = (cases(&config, 1), ClosedLoop::<f64>::new(&config, 1));
         let ran =
-            closed_loop.forward(&params(&config), &closed_loop.batch(&cases, &[0], NOISE), &Threads::new(1));
+            closed_loop.forward(&params(&config), &closed_loop.batch(&cases, &[0], NOISE), &Threads::one());
         let z = ran.z();
         assert!(z.iter().all(|&z| z >= 0.0));
         let (first, last) = (cases.z0(0).iter().sum::<f64>(), z[z.len() - cases.n..].iter().sum::<f64>());

@@ -21,14 +21,14 @@ use cinoc_learn::learner::learner;
 use toml::{Table, Value};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/numerics.toml");
-const THREADS: usize = 2;
 
 /// Two updates of a small training, with all that may happen to its agents, then rollouts of its policy under noise and failures.
 fn bits(task: &str, preset: Preset, method: &str) -> String {
     let sets = ["time.steps=6", "train.updates=2", "train.batch=4", "data.pool=8"].map(String::from);
     let config = Config::resolve_method(task, preset, method, None, &sets).unwrap();
-    let draw = |pool, count| Cases::draw(&config, 0, pool, count, &Threads::new(THREADS), &|_, _| {});
-    let mut learner = learner(&config, None, draw(Pool::Training, config.data.pool), THREADS);
+    let threads = Threads::new(2).unwrap();
+    let draw = |pool, count| Cases::draw(&config, 0, pool, count, &threads, &|_, _| {});
+    let mut learner = learner(&config, None, draw(Pool::Training, config.data.pool), &threads);
     let mut seen = Vec::new();
     while learner.updates() < config.train.updates {
         let update = learner.update().unwrap();
@@ -39,7 +39,7 @@ fn bits(task: &str, preset: Preset, method: &str) -> String {
     let harder = config.with_sets(&disturbed.map(String::from)).unwrap();
     let test = draw(Pool::Test, 2);
     for circumstances in [&config, &harder] {
-        let rollouts = controlled(circumstances, learner.params(), &test, THREADS).unwrap();
+        let rollouts = controlled(circumstances, learner.params(), &test, &threads).unwrap();
         seen.extend((0..test.count).flat_map(|case| rollouts.error(case)).map(f64::to_bits));
     }
     let bytes: Vec<u8> = seen.into_iter().flat_map(u64::to_le_bytes).collect();

@@ -30,8 +30,8 @@ impl Small {
         let config = Config::resolve(task, None, &sets).unwrap();
         let params = initial_params(&config, &mut stream(1, Purpose::Parameters, 0));
         let params: Vec<f32> = params.iter().map(|&p| p as f32).collect();
-        let cases = Cases::draw(&config, 1, Pool::Validation, 2, &Threads::new(1), &|_, _| {});
-        let rollouts = roll_out(&config, &params, &cases, 1).unwrap();
+        let cases = Cases::draw(&config, 1, Pool::Validation, 2, &Threads::one(), &|_, _| {});
+        let rollouts = roll_out(&config, &params, &cases, &Threads::one()).unwrap();
         let evaluation = evaluate(&config, &cases, &rollouts);
         Small { policy: PolicyFile { config, params }, cases, rollouts, evaluation }
     }
@@ -163,7 +163,7 @@ fn a_missing_metrics_file_is_named() {
 fn other_circumstances_than_in_training_are_told() {
     let Small { policy, cases, .. } = &Small::new("fkpp1d");
     let config = &policy.config.with_sets(&["agents=5".to_string()]).unwrap();
-    let rollouts = &roll_out(config, &policy.params, cases, 1).unwrap();
+    let rollouts = &roll_out(config, &policy.params, cases, &Threads::one()).unwrap();
     let evaluation = &evaluate(config, cases, rollouts);
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| Some(InputFile { file: name.into(), hash: "0123".to_string() });
@@ -203,8 +203,8 @@ fn published_numbers_stand_beside_the_settings_of_the_task() {
     let config = Config::preset("heat1d").unwrap();
     let params = initial_params(&config, &mut stream(1, Purpose::Parameters, 0));
     let params: Vec<f32> = params.iter().map(|&p| p as f32).collect();
-    let cases = Cases::draw(&config, 1, Pool::Validation, 1, &Threads::new(1), &|_, _| {});
-    let rollouts = roll_out(&config, &params, &cases, 1).unwrap();
+    let cases = Cases::draw(&config, 1, Pool::Validation, 1, &Threads::one(), &|_, _| {});
+    let rollouts = roll_out(&config, &params, &cases, &Threads::one()).unwrap();
     let evaluation = evaluate(&config, &cases, &rollouts);
     let small = Small { policy: PolicyFile { config, params }, cases, rollouts, evaluation };
     let folder = tempfile::tempdir().unwrap();

@@ -55,29 +55,28 @@ pub struct Bench {
 }
 
 /// Times a task in precision `T`.
-pub fn bench<T: Real>(config: &Config, threads: usize, repeat: usize) -> Bench {
-    let pool = Threads::new(threads);
+pub fn bench<T: Real>(config: &Config, threads: &Threads, repeat: usize) -> Bench {
     // the states' history does not matter for speed: a short spin-up will do
     let mut quick = config.clone();
     quick.data.limit_spin_up(20.0);
-    let cases = Cases::draw(&quick, 0, Pool::Training, config.train.batch, &pool, &|_, _| {});
+    let cases = Cases::draw(&quick, 0, Pool::Training, config.train.batch, threads, &|_, _| {});
     let params = initial_params(config, &mut stream(0, Purpose::Parameters, 0));
     let typed: Vec<T> = params.iter().map(|&p| T::of(p)).collect();
 
     let closed_loop = ClosedLoop::<T>::for_training(config, chunk(config));
     let all: Vec<usize> = (0..cases.count).collect();
     let batch = closed_loop.batch(&cases, &all, Disturbance::training(0, 0, cases.count));
-    let strategy = strategy(&closed_loop, threads);
+    let strategy = strategy(&closed_loop, threads.count());
     let (mut trained, mut adam) = (cast(&params), Adam::new(params.len()));
     let mut update = || {
-        let gradient = closed_loop.gradient(&typed, &batch, &pool, strategy);
+        let gradient = closed_loop.gradient(&typed, &batch, threads, strategy);
         let mut single: Vec<f32> = gradient.params.iter().map(|g| g.f64() as f32).collect();
         clip_global_norm(&mut single, config.train.clip as f32);
         adam.update(&mut trained, &single, 1e-3);
     };
     update();
     let update_s = median(repeat, &mut update);
-    let forward_s = median(repeat, || drop(closed_loop.forward(&typed, &batch, &pool)));
+    let forward_s = median(repeat, || drop(closed_loop.forward(&typed, &batch, threads)));
 
     let program = closed_loop.program();
     let chunks = cases.count.div_ceil(program.chunk()) as f64;
@@ -90,7 +89,7 @@ pub fn bench<T: Real>(config: &Config, threads: usize, repeat: usize) -> Bench {
         batch: cases.count,
         agents: config.agents,
         steps: config.time.steps,
-        threads,
+        threads: threads.count(),
         dtype: T::NAME,
         update_s,
         forward_s,
@@ -103,7 +102,7 @@ pub fn bench<T: Real>(config: &Config, threads: usize, repeat: usize) -> Bench {
 }
 
 /// Control steps per second, all copies together.
-fn env_steps_per_second(config: &Config, cases: &Cases, threads: usize) -> f64 {
+fn env_steps_per_second(config: &Config, cases: &Cases, threads: &Threads) -> f64 {
     let mut environment = FieldEnvironment::new(config, cases.clone(), ENVIRONMENTS, 1, 16, threads);
     let actions = vec![0.1; ENVIRONMENTS * environment.actions() * environment.agents()];
     environment.step(&actions);
@@ -131,7 +130,7 @@ fn median(repeat: usize, mut run: impl FnMut()) -> f64 {
 pub fn decision_microseconds(config: &Config) -> [f64; 2] {
     let mut quick = config.clone();
     quick.data.limit_spin_up(1.0);
-    let cases = Cases::draw(&quick, 0, Pool::Training, 1, &Threads::new(1), &|_, _| {});
+    let cases = Cases::draw(&quick, 0, Pool::Training, 1, &Threads::one(), &|_, _| {});
     let params = initial_params(config, &mut stream(0, Purpose::Parameters, 0));
     decision_times(config, &cast(&params), &cases)
 }

@@ -80,9 +80,9 @@ pub struct Violations {
 /// use cinoc_learn::evaluate::{evaluate, roll_out};
 ///
 /// let config = Config::preset("heat1d").unwrap().with_sets(&["time.steps=5".to_string()]).unwrap();
-/// let cases = Cases::draw(&config, 0, Pool::Validation, 2, &Threads::new(1), &|_, _| {});
+/// let cases = Cases::draw(&config, 0, Pool::Validation, 2, &Threads::one(), &|_, _| {});
 /// // parameters that are 0 do nothing
-/// let rollouts = roll_out(&config, &vec![0.0; param_count(&config)], &cases, 1).unwrap();
+/// let rollouts = roll_out(&config, &vec![0.0; param_count(&config)], &cases, &Threads::one()).unwrap();
 /// let evaluation = evaluate(&config, &cases, &rollouts);
 /// assert_eq!(evaluation.controlled, evaluation.uncontrolled);
 /// assert_eq!(evaluation.per_case.len(), 2);
@@ -133,7 +133,7 @@ pub fn roll_out(
     config: &Config,
     params: &[f32],
     cases: &Cases,
-    threads: usize,
+    threads: &Threads,
 ) -> Result<Rollouts, DivergedRollout> {
     Evaluator::new(config, params, cases, 0, threads).roll_out(0..cases.count)
 }
@@ -144,7 +144,7 @@ pub fn controlled(
     config: &Config,
     params: &[f32],
     cases: &Cases,
-    threads: usize,
+    threads: &Threads,
 ) -> Result<Trajectories<f32>, DivergedRollout> {
     Evaluator::new(config, params, cases, 0, threads).controlled(0..cases.count)
 }
@@ -153,7 +153,7 @@ pub fn controlled(
 pub fn uncontrolled(
     config: &Config,
     cases: &Cases,
-    threads: usize,
+    threads: &Threads,
 ) -> Result<Trajectories<f32>, DivergedRollout> {
     Evaluator::new(config, &[], cases, 0, threads).uncontrolled(0..cases.count)
 }
@@ -181,9 +181,9 @@ impl<'a> Evaluator<'a> {
         params: &'a [f32],
         cases: &'a Cases,
         seed: u64,
-        threads: usize,
+        threads: &Threads,
     ) -> Evaluator<'a> {
-        Evaluator { config, params, cases, seed, threads: Threads::new(threads) }
+        Evaluator { config, params, cases, seed, threads: threads.clone() }
     }
 
     /// Cut into parts whose trajectories need at most so many bytes each, but for single cases that need more.
@@ -426,9 +426,9 @@ mod tests {
         let sets = ["time.steps=4", "noise.sensor=0.1", "failure.share=0.3", "failure.step=1"];
         for task in ["heat1d", "density2d", "heat2d-obstacles"] {
             let config = Config::preset(task).unwrap().with_sets(&sets.map(String::from)).unwrap();
-            let cases = Cases::draw(&config, 0, Pool::Validation, 5, &Threads::new(1), &|_, _| {});
+            let cases = Cases::draw(&config, 0, Pool::Validation, 5, &Threads::one(), &|_, _| {});
             let params = vec![0.01; param_count(&config)];
-            let evaluator = Evaluator::new(&config, &params, &cases, 3, 1);
+            let evaluator = Evaluator::new(&config, &params, &cases, 3, &Threads::one());
             let evaluation = |parts: Vec<Range<usize>>| {
                 let mut tally = Tally::new(&config, &cases);
                 parts.into_iter().for_each(|part| tally.add(&evaluator.roll_out(part).unwrap()));
@@ -437,7 +437,8 @@ mod tests {
             let parts = evaluator.parts(2.5 * Needs::trajectories(&config));
             assert_eq!(parts.len(), 3, "{parts:?}");
             assert_eq!(evaluation(parts), evaluation(evaluator.parts(1e12)), "{task}");
-            let other = Evaluator::new(&config, &params, &cases, 4, 1).controlled(0..5).unwrap();
+            let other =
+                Evaluator::new(&config, &params, &cases, 4, &Threads::one()).controlled(0..5).unwrap();
             assert_ne!(other.error(0), evaluator.controlled(0..5).unwrap().error(0), "another seed");
         }
     }

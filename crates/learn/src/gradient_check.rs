@@ -9,6 +9,7 @@ use cinoc_control::agents::start_positions;
 use cinoc_control::{Cases, ClosedLoop, Config, Disturbance, Pool, Purpose, policy, random};
 use cinoc_pde::random_field::normals;
 use serde::Serialize;
+use thiserror::Error;
 
 const BATCH: usize = 2;
 const STEPS: usize = 10;
@@ -21,6 +22,8 @@ const CLOSE: f64 = 1e-7;
 /// How near an agent may come to a cell edge, in cells.
 const EDGE: f64 = 1e-4;
 const SEED: u64 = 11;
+/// How often positions are drawn before none is found.
+const ATTEMPTS: u64 = 1000;
 
 /// How far derivatives and central differences lie apart.
 #[derive(Clone, Debug, Serialize)]
@@ -81,10 +84,24 @@ impl Point {
     }
 }
 
+/// Observations jump where agents cross the edge of a cell, and differences across a jump mean nothing.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[error(
+    "{task} with agents = {agents}: in {ATTEMPTS} attempts some agent came close to the edge of a cell, where \
+     differences mean nothing; check with fewer agents"
+)]
+pub struct NearEdges {
+    /// The task.
+    pub task: String,
+    /// Its agents.
+    pub agents: usize,
+}
+
 /// Checks the gradients of the task in `config`, with its options, on short rollouts.
-pub fn check_gradients(config: &Config, strategy: Strategy) -> GradientCheck {
+pub fn check_gradients(config: &Config, strategy: Strategy) -> Result<GradientCheck, NearEdges> {
     let problem = Problem::new(config);
-    let start = problem.start();
+    let near_edges = || NearEdges { task: config.task.to_string(), agents: config.agents };
+    let start = problem.start().ok_or_else(near_edges)?;
     let gradient = problem.gradient(&start, strategy);
     let moves =
         [("params", [true, false, false]), ("z0", [false, true, false]), ("xi0", [false, false, true])];
@@ -115,7 +132,7 @@ pub fn check_gradients(config: &Config, strategy: Strategy) -> GradientCheck {
         }
     }
     let max_rel_error = directions.iter().map(|d| d.rel_error).fold(0.0, f64::max);
-    GradientCheck { task: config.task.to_string(), directions, max_rel_error }
+    Ok(GradientCheck { task: config.task.to_string(), directions, max_rel_error })
 }
 
 /// The loss of a few short rollouts.
@@ -133,26 +150,25 @@ impl Problem {
         config.failure.step = config.failure.step.min(config.time.steps / 2);
         // long enough to leave the linear regime
         config.data.limit_spin_up(150.0);
-        let threads = Threads::new(1);
+        let threads = Threads::one();
         let cases = Cases::draw(&config, SEED, Pool::Validation, BATCH, &threads, &|_, _| {});
         Problem { closed_loop: ClosedLoop::new(&config, BATCH), cases, threads }
     }
 
-    /// Random parameters, biases included, and positions away from cell edges in every step.
-    fn start(&self) -> Point {
+    /// Random parameters, biases included, and positions away from cell edges in every step, if there are any.
+    fn start(&self) -> Option<Point> {
         let config = self.closed_loop.config();
         let mut rng = random::stream(SEED, Purpose::Checks, 0);
         let mut params = policy::initial_params(config, &mut rng);
         let noise = normals(&mut rng, params.len());
         params.iter_mut().zip(noise).filter(|(p, _)| **p == 0.0).for_each(|(p, noise)| *p = 0.1 * noise);
-        (1..1000)
+        (1..=ATTEMPTS)
             .map(|attempt| Point {
                 params: params.clone(),
                 z0: self.cases.z0.clone(),
                 xi0: self.positions(attempt),
             })
             .find(|point| self.edge_distance(point) > EDGE)
-            .expect("positions away from cell edges")
     }
 
     /// The task's start positions, scattered; the last two of each case stand close together, the first near an end of every axis.
@@ -180,7 +196,7 @@ impl Problem {
     fn edge_distance(&self, point: &Point) -> f64 {
         let config = self.closed_loop.config();
         let ran = self.closed_loop.forward(&point.params, &self.batch(point), &self.threads);
-        let moved = ran.xi().expect("positions are recorded");
+        let moved = ran.xi().expect("a loop with agents records their positions");
         let wall = config.safety.as_ref().and_then(|safety| safety.wall).unwrap_or(0.0);
         let axes = config.axes();
         let near = |(row, xi): (usize, &[f64])| {

@@ -1,5 +1,6 @@
 //! Anything that learns a policy, one update at a time.
 
+use cinoc_adjoint::Threads;
 use cinoc_control::config::Algorithm;
 use cinoc_control::{Cases, Config};
 
@@ -25,7 +26,7 @@ pub fn learner(
     config: &Config,
     checkpoint: Option<Checkpoint>,
     pool: Cases,
-    threads: usize,
+    threads: &Threads,
 ) -> Box<dyn Learner> {
     let algorithm = config.method.as_ref().map(|method| method.name);
     match (algorithm, checkpoint) {

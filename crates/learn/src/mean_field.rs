@@ -100,12 +100,12 @@ impl MeanField {
     ///
     /// # Panics
     /// If the task is not 1D.
-    pub fn new(config: &Config, params: Vec<f64>, cases: Cases, threads: Threads) -> MeanField {
+    pub fn new(config: &Config, params: Vec<f64>, cases: Cases, threads: &Threads) -> MeanField {
         assert_eq!(config.task.dims, 1, "the mean-field limit of a 1D task");
         let mut config = config.plain();
         config.loss.coll = config.loss.coll.map(|_| 0.0);
         (config.noise.sensor, config.noise.actuator, config.failure.share) = (0.0, 0.0, 0.0);
-        MeanField { config, params, cases, threads }
+        MeanField { config, params, cases, threads: threads.clone() }
     }
 
     /// Loss and gradient of `agents` agents of equal weight.

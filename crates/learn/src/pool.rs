@@ -95,7 +95,7 @@ mod tests {
     fn draw(sets: &[&str], folder: &Path) -> Cases {
         let sets: Vec<String> = sets.iter().map(|s| s.to_string()).collect();
         let config = Config::preset("heat1d").unwrap().with_sets(&sets).unwrap();
-        cached(&config, 1, Pool::Training, 4, &Threads::new(1), Some(folder), &|_, _| {})
+        cached(&config, 1, Pool::Training, 4, &Threads::one(), Some(folder), &|_, _| {})
     }
 
     #[test]

@@ -19,6 +19,7 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use cinoc_adjoint::Threads;
 use cinoc_control::config::{Algorithm, ConfigError};
 use cinoc_control::{Cases, Config, Tasks};
 use thiserror::Error;
@@ -124,13 +125,15 @@ pub struct Start {
 /// use cinoc_adjoint::Threads;
 /// use cinoc_control::{Cases, Config, Pool};
 /// use cinoc_learn::run::{Ended, Run, Start};
+/// use cinoc_learn::train::Update;
 ///
 /// let sets = ["train.updates=2", "train.batch=2", "time.steps=3", "data.pool=4"].map(String::from);
 /// let config = Config::preset("heat1d").unwrap().with_sets(&sets).unwrap();
-/// let pool = Cases::draw(&config, 0, Pool::Training, 4, &Threads::new(1), &|_, _| {});
+/// let pool = Cases::draw(&config, 0, Pool::Training, 4, &Threads::one(), &|_, _| {});
 /// let folder = tempfile::tempdir().unwrap();
 /// let run = Run::create(&folder.path().join("run"), &config, Start::default()).unwrap();
-/// let ended = run.train(pool, None, 1, |update| println!("loss {}", update.loss), || true).unwrap();
+/// let watch = |update: &Update| println!("loss {}", update.loss);
+/// let ended = run.train(pool, None, &Threads::one(), watch, || true).unwrap();
 /// assert!(matches!(ended, Ended::Finished(path) if path.ends_with("policy.safetensors")));
 /// ```
 pub struct Run {
@@ -208,7 +211,7 @@ impl Run {
         self,
         pool: Cases,
         validation: Option<Validation>,
-        threads: usize,
+        threads: &Threads,
         mut watch: impl FnMut(&Update),
         keep_going: impl Fn() -> bool,
     ) -> Result<Ended, RunError> {

@@ -107,7 +107,7 @@ pub(crate) fn schedule(config: &Config) -> Schedule {
 
 impl Trainer {
     /// A training from the first parameters of the config's seed.
-    pub fn new(config: &Config, pool: Cases, threads: usize) -> Trainer {
+    pub fn new(config: &Config, pool: Cases, threads: &Threads) -> Trainer {
         let params = initial_params(config, &mut stream(config.train.seed, Purpose::Parameters, 0));
         let adam = Adam::new(params.len());
         let params = cast(&params);
@@ -115,14 +115,14 @@ impl Trainer {
     }
 
     /// A training that goes on from a checkpoint.
-    pub fn at(checkpoint: Checkpoint, pool: Cases, threads: usize) -> Trainer {
+    pub fn at(checkpoint: Checkpoint, pool: Cases, threads: &Threads) -> Trainer {
         let Checkpoint { config, params, adam, ends } = checkpoint;
         let closed_loop = ClosedLoop::for_training(&config, chunk(&config));
         Trainer {
-            strategy: strategy(&closed_loop, threads),
+            strategy: strategy(&closed_loop, threads.count()),
             closed_loop,
             pool,
-            threads: Threads::new(threads),
+            threads: threads.clone(),
             schedule: schedule(&config),
             params,
             adam,
@@ -155,7 +155,8 @@ impl Trainer {
         let disturbance = Disturbance::training(self.config.train.seed, done, rollouts.len());
         let mut batch = self.closed_loop.batch_of(&self.pool, &rollouts, disturbance);
         for (sample, _) in rollouts.iter().enumerate().filter(|(_, rollout)| rollout.rounds > 0) {
-            let ends = self.ends.as_ref().expect("the update before has ended");
+            let ends =
+                self.ends.as_ref().expect("rollouts go on only after an update, which leaves their ends");
             self.closed_loop.go_on(&mut batch, sample, ends);
         }
         batch

@@ -34,7 +34,7 @@ pub struct Validated {
 
 impl Validation {
     /// On the first `train.validation_cases` of some cases; `None` if the settings turn it off.
-    pub fn new(config: &Config, cases: &Cases, threads: usize) -> Option<Validation> {
+    pub fn new(config: &Config, cases: &Cases, threads: &Threads) -> Option<Validation> {
         let (every, count) = (config.train.validate_every, config.train.validation_cases.min(cases.count));
         if every == 0 || count == 0 {
             return None;
@@ -42,7 +42,7 @@ impl Validation {
         let closed_loop = ClosedLoop::new(config, chunk(config).min(count));
         let which: Vec<usize> = (0..count).collect();
         let batch = closed_loop.batch(cases, &which, Disturbance::evaluation(0, 0));
-        Some(Validation { closed_loop, batch, threads: Threads::new(threads), every })
+        Some(Validation { closed_loop, batch, threads: threads.clone(), every })
     }
 
     /// Whether it is time for one after this update.

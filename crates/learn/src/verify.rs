@@ -97,7 +97,7 @@ type Tensors = BTreeMap<String, Vec<f64>>;
 
 /// Trajectories, loss terms, gradients, and the run without control.
 fn rollouts(golden: &Golden, config: &Config) -> Result<Tensors, VerifyError> {
-    let (threads, params, cases) = (Threads::new(1), golden.params(config)?, golden.cases()?);
+    let (threads, params, cases) = (Threads::one(), golden.params(config)?, golden.cases(config)?);
     let which: Vec<usize> = (0..cases.count).collect();
     let closed_loop = ClosedLoop::new(config, cases.count);
     let batch = closed_loop.batch(&cases, &which, Disturbance::evaluation(0, 0));
@@ -136,13 +136,13 @@ fn rollouts(golden: &Golden, config: &Config) -> Result<Tensors, VerifyError> {
 
 /// Observation, outputs of the network and forcing in the first step.
 fn first_decision(golden: &Golden, config: &Config) -> Result<Tensors, VerifyError> {
-    let (params, cases) = (golden.params(config)?, golden.cases()?);
-    let xi0 = cases.xi0.as_deref().expect("golden files hold positions");
+    let (params, cases) = (golden.params(config)?, golden.cases(config)?);
+    let xi0 = cases.xi0.as_deref().expect("cases of golden files have positions");
     let inspection = decision::inspection(config);
     let seen = inspection.seen;
     let inputs = Inputs::new(cases.count, 1, &params).with(seen.target, &cases.zt);
     let inputs = inputs.with(seen.z, &cases.z0).with(seen.xi, xi0);
-    let outcome = Program::new(&inspection.trace, cases.count).forward(&inputs, &Threads::new(1));
+    let outcome = Program::new(&inspection.trace, cases.count).forward(&inputs, &Threads::one());
     let mut found = Tensors::new();
     found.insert("forcing0".to_string(), outcome.record(inspection.forcing).to_vec());
     let per_agent =
@@ -264,7 +264,7 @@ impl Golden {
             if view.dtype() != Dtype::F64 {
                 return Err(format(format!("tensor {name:?} is not in double precision")));
             }
-            let number = |b: &[u8]| f64::from_le_bytes(b.try_into().expect("eight bytes"));
+            let number = |b: &[u8]| f64::from_le_bytes(b.try_into().expect("chunks have eight bytes"));
             let values = view.data().chunks_exact(8).map(number).collect();
             tensors.insert(name.to_string(), Tensor { shape: view.shape().to_vec(), values });
         }
@@ -297,8 +297,8 @@ impl Golden {
             let (_, key) = known.ok_or_else(|| self.unsupported("option", name))?;
             sets.push(format!("{key}={value}"));
         }
-        let terms = serde_json::to_value(&preset.loss).expect("a table of numbers");
-        let terms = terms.as_object().expect("a table of numbers").keys();
+        let terms = serde_json::to_value(&preset.loss).expect("weights are plain data");
+        let terms = terms.as_object().expect("weights are a table").keys();
         sets.extend(terms.map(|term| format!("loss.{term}=0")));
         for (name, weight) in &self.description.weights {
             let alias = ALIASES.iter().find(|(alias, _)| alias == name);
@@ -327,21 +327,23 @@ impl Golden {
         Ok(sets)
     }
 
-    fn cases(&self) -> Result<Cases, VerifyError> {
+    fn cases(&self, config: &Config) -> Result<Cases, VerifyError> {
         let values = |name| self.tensor(name).map(|tensor| tensor.values.clone());
         let (z0, count) = (values("z0")?, self.extent("z0", 0)?);
         let (agents, xi0) = (self.extent("xi0", 1)?, values("xi0")?);
-        let dims = xi0.len().checked_div(count * agents).unwrap_or(0);
-        if count == 0 || dims == 0 {
+        if count == 0 || agents == 0 {
             return Err(self.format("no case or no agent in it".to_string()));
         }
-        Ok(Cases {
-            count,
-            n: z0.len() / count,
-            z0,
-            zt: values("zt")?,
-            xi0: Some(by_axis(&xi0, agents, dims)),
-        })
+        let (zt, n, dims) = (values("zt")?, config.state_size(), config.task.dims);
+        for (name, found, wanted) in
+            [("z0", z0.len(), n), ("zt", zt.len(), n), ("xi0", xi0.len(), agents * dims)]
+        {
+            if found != count * wanted {
+                let wanted = format!("{count} cases of {wanted}");
+                return Err(self.format(format!("tensor {name:?} has {found} numbers instead of {wanted}")));
+            }
+        }
+        Ok(Cases { count, n, z0, zt, xi0: Some(by_axis(&xi0, agents, dims)) })
     }
 
     fn params(&self, config: &Config) -> Result<Vec<f64>, VerifyError> {

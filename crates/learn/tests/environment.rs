@@ -16,7 +16,7 @@ fn config(task: &str, sets: &[&str]) -> Config {
 }
 
 fn cases(config: &Config) -> Cases {
-    Cases::draw(config, 0, Pool::Training, 1, &Threads::new(1), &|_, _| {})
+    Cases::draw(config, 0, Pool::Training, 1, &Threads::one(), &|_, _| {})
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn an_episode_costs_what_the_closed_loop_says() {
             .collect();
 
         // a policy decides, the environment does the rest
-        let mut environment = FieldEnvironment::new(&config, cases.clone(), 1, 1, 16, 1);
+        let mut environment = FieldEnvironment::new(&config, cases.clone(), 1, 1, 16, &Threads::one());
         let single = |values: &[f64]| values.iter().map(|&x| x as f32).collect::<Vec<f32>>();
         let decision = Decision::<f32>::new(&config);
         let mut controller = decision.controller(&params, &single(cases.zt(0)));
@@ -64,7 +64,7 @@ fn an_episode_costs_what_the_closed_loop_says() {
         }
         let closed_loop = ClosedLoop::<f32>::new(&config, 1);
         let batch = closed_loop.batch(&cases, &[0], Disturbance::evaluation(0, 0));
-        let trajectories = closed_loop.forward(&params, &batch, &Threads::new(1));
+        let trajectories = closed_loop.forward(&params, &batch, &Threads::one());
         // the loss is a mean over the steps, and of changes of velocity over all but the first
         let changes: f64 =
             ["accel", "smooth"].iter().filter_map(|name| trajectories.term(name)).map(|t| t[0]).sum();
@@ -90,7 +90,7 @@ fn actions_beyond_their_bounds_are_brought_to_them_and_held() {
     let cases = cases(&config);
     let size = 2 * config.agents;
     let states = |hold: usize, action: f32, steps: usize| {
-        let mut environment = FieldEnvironment::new(&config, cases.clone(), 1, hold, 16, 1);
+        let mut environment = FieldEnvironment::new(&config, cases.clone(), 1, hold, 16, &Threads::one());
         (0..steps).for_each(|_| drop(environment.step(&vec![action; size])));
         environment.states().to_vec()
     };
@@ -103,13 +103,13 @@ fn actions_beyond_their_bounds_are_brought_to_them_and_held() {
 fn critics_are_told_the_mean_square_of_the_error_if_they_ask() {
     let told = |sets: &[&str]| {
         let config = config("heat1d", sets);
-        let environment = FieldEnvironment::new(&config, cases(&config), 1, 1, 16, 1);
+        let environment = FieldEnvironment::new(&config, cases(&config), 1, 1, 16, &Threads::one());
         let tracer = Tracer::new();
         let state = tracer.sequence("state", environment.state_size(), 1);
         let (global, state) = (tracer.record("global", environment.global(state)), state.input());
         let program = Program::<f32>::new(&tracer.finish(), 1);
         let mut session = Session::new(&program, &Inputs::new(1, 0, &[]));
-        session.step(&[(state, environment.states())], &Threads::new(1));
+        session.step(&[(state, environment.states())], &Threads::one());
         let (global, points) = (session.record(global), config.points());
         assert_eq!(global.len(), environment.global_size());
         let errors = (0..points).map(|i| (global[i] - global[points + i]).powi(2));
@@ -125,7 +125,7 @@ fn critics_are_told_the_mean_square_of_the_error_if_they_ask() {
 #[test]
 fn a_field_that_is_lost_ends_its_episode() {
     let config = config("heat1d", &["actuation.u_max=400", "loss.effort_u=0", "data.pool=4"]);
-    let mut environment = FieldEnvironment::new(&config, cases(&config), 1, 1, 16, 1);
+    let mut environment = FieldEnvironment::new(&config, cases(&config), 1, 1, 16, &Threads::one());
     let agents = config.agents;
     let mut actions = vec![0.0; environment.actions() * agents];
     actions[..agents].fill(1.0);
@@ -148,9 +148,10 @@ fn a_field_that_is_lost_ends_its_episode() {
 #[test]
 fn episodes_do_not_all_end_together_and_threads_change_nothing() {
     let config = config("heat1d", &["time.steps=8", "data.pool=3"]);
-    let pool = Cases::draw(&config, 0, Pool::Training, 3, &Threads::new(1), &|_, _| {});
+    let pool = Cases::draw(&config, 0, Pool::Training, 3, &Threads::one(), &|_, _| {});
     let run = |threads: usize| {
-        let mut environment = FieldEnvironment::new(&config, pool.clone(), 20, 2, 4, threads);
+        let mut environment =
+            FieldEnvironment::new(&config, pool.clone(), 20, 2, 4, &Threads::new(threads).unwrap());
         let actions = vec![0.2; 20 * 2 * config.agents];
         let transitions: Vec<_> = (0..6).map(|_| environment.step(&actions)).collect();
         transitions
@@ -165,7 +166,7 @@ fn episodes_do_not_all_end_together_and_threads_change_nothing() {
 #[test]
 fn an_agent_sees_the_error_around_it_and_knows_where_it_is() {
     let config = config("heat1d", &["agents=3"]);
-    let environment = FieldEnvironment::new(&config, cases(&config), 2, 1, 16, 1);
+    let environment = FieldEnvironment::new(&config, cases(&config), 2, 1, 16, &Threads::one());
     let (points, seen) = (config.points(), window(&config)[1]);
     // a field 0.2 above its target in one copy, and on a ramp of 0.01 per cell in the other
     let positions = [0.25_f32, 0.5, 0.75];
@@ -176,7 +177,7 @@ fn an_agent_sees_the_error_around_it_and_knows_where_it_is() {
         states.extend(positions);
     }
     assert_eq!(states.len(), 2 * environment.state_size());
-    let views = Views::new(&environment).of(&states, &Threads::new(1));
+    let views = Views::new(&environment).of(&states, &Threads::one());
     let (size, agents) = (environment.view_size(), 3);
     assert_eq!(views.len(), 2 * size * agents);
     let view = |copy: usize, row: usize, agent: usize| views[(copy * size + row) * agents + agent];

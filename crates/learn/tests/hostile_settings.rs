@@ -98,7 +98,7 @@ fn run(config: &Config) -> Option<usize> {
     }
     let before = NOW.load(Ordering::Relaxed);
     MOST.store(before, Ordering::Relaxed);
-    let threads = Threads::new(1);
+    let threads = Threads::one();
     let cases = Cases::draw(&config, 0, Pool::Training, 2, &threads, &|_, _| {});
     let params = initial_params(&config, &mut stream(0, Purpose::Parameters, 0));
     let params: Vec<f32> = params.iter().map(|&p| p as f32).collect();

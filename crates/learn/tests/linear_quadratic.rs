@@ -175,7 +175,7 @@ fn learned(environment: &Carts, params: &[f32]) -> f64 {
     let input = state.input();
     let program = Program::<f32>::new(&tracer.finish(), 1);
     let mut session = Session::new(&program, &Inputs::new(1, 0, params));
-    let threads = Threads::new(1);
+    let threads = Threads::one();
     episodes(|_, state| {
         session.step(&[(input, state)], &threads);
         session.record(action).iter().map(|a| 2.0 * a).collect()
@@ -183,7 +183,7 @@ fn learned(environment: &Carts, params: &[f32]) -> f64 {
 }
 
 fn descent(batch: usize, clip: f64) -> Descent {
-    Descent { batch, clip, seed: 0, threads: Threads::new(1), chunk: 64, critic_chunk: 64 }
+    Descent { batch, clip, seed: 0, threads: Threads::one(), chunk: 64, critic_chunk: 64 }
 }
 
 fn assert_near_optimal(name: &str, cost: f64) {

@@ -15,7 +15,7 @@ fn config(sets: &[&str]) -> Config {
 }
 
 fn cases(config: &Config) -> Cases {
-    Cases::draw(config, 3, Pool::Validation, 2, &Threads::new(1), &|_, _| {})
+    Cases::draw(config, 3, Pool::Validation, 2, &Threads::one(), &|_, _| {})
 }
 
 fn params(config: &Config) -> Vec<f64> {
@@ -24,13 +24,13 @@ fn params(config: &Config) -> Vec<f64> {
 
 fn mean_field(sets: &[&str]) -> MeanField {
     let config = config(sets);
-    MeanField::new(&config, params(&config), cases(&config), Threads::new(2))
+    MeanField::new(&config, params(&config), cases(&config), &Threads::new(2).unwrap())
 }
 
 /// Mean loss of the cases and its gradient.
 fn gradient(closed_loop: &ClosedLoop<f64>, params: &[f64], cases: &Cases) -> (f64, Vec<f64>) {
     let batch = closed_loop.batch(cases, &[0, 1], Disturbance::evaluation(0, 0));
-    let found = closed_loop.gradient(params, &batch, &Threads::new(1), Strategy::Recompute);
+    let found = closed_loop.gradient(params, &batch, &Threads::one(), Strategy::Recompute);
     (found.loss, found.params)
 }
 
@@ -117,7 +117,8 @@ fn quadrature_over_the_density_converges() {
 fn the_limit_of_gradients_is_the_gradient_of_the_limit() {
     let config = config(&["observe.sampling=linear"]);
     let (params, cases) = (params(&config), cases(&config));
-    let of = |params: Vec<f64>| MeanField::new(&config, params, cases.clone(), Threads::new(2)).limit(4);
+    let of =
+        |params: Vec<f64>| MeanField::new(&config, params, cases.clone(), &Threads::new(2).unwrap()).limit(4);
     let gradient = of(params.clone()).gradient;
     let norm = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
     let along = |s: f64| of(params.iter().zip(&gradient).map(|(p, g)| p + s * g / norm).collect()).loss;

@@ -11,7 +11,7 @@ use faer::Mat;
 fn task(sets: &[&str]) -> (Config, Cases) {
     let sets: Vec<String> = ["data.spin_up=100"].iter().chain(sets).map(|set| set.to_string()).collect();
     let config = Config::resolve("ks1d", None, &sets).unwrap();
-    let cases = Cases::draw(&config, 0, Pool::Validation, 1, &Threads::new(1), &|_, _| {});
+    let cases = Cases::draw(&config, 0, Pool::Validation, 1, &Threads::one(), &|_, _| {});
     (config, cases)
 }
 
@@ -152,7 +152,7 @@ fn both_methods_find_the_same_plan_and_keep_to_the_bounds() {
 #[test]
 fn a_short_closed_loop_calms_the_field() {
     let (config, cases) = task(&["time.steps=60", "actuation.u_max=5"]);
-    let without = cinoc_learn::evaluate::uncontrolled(&config, &cases, 1).unwrap().error(0);
+    let without = cinoc_learn::evaluate::uncontrolled(&config, &cases, &Threads::one()).unwrap().error(0);
     for method in [Method::Lbfgs, Method::GaussNewton] {
         let rollout = roll_out(&config, cases.z0(0), cases.zt(0), Settings::new(method));
         assert_eq!((rollout.error.len(), rollout.solves.len()), (60, 60));

@@ -4,6 +4,8 @@ use cinoc_adjoint::Strategy;
 use cinoc_control::Config;
 use cinoc_learn::gradient_check::check_gradients;
 use cinoc_learn::verify::verify;
+use safetensors::SafeTensors;
+use safetensors::tensor::{Dtype, TensorView};
 use std::path::PathBuf;
 
 fn golden(name: &str) -> PathBuf {
@@ -67,6 +69,31 @@ fn files_that_cannot_be_recomputed_are_refused() {
 }
 
 #[test]
+fn files_whose_tensors_do_not_belong_together_are_refused() {
+    let bytes = std::fs::read(golden("heat1d")).unwrap();
+    let metadata = SafeTensors::read_metadata(&bytes).unwrap().1.metadata().clone();
+    let file = SafeTensors::deserialize(&bytes).unwrap();
+    let cut = |name: &str| {
+        let tensors = file.iter().map(|(other, tensor)| {
+            let mut shape = tensor.shape().to_vec();
+            shape[0] -= usize::from(other == name);
+            let bytes = 8 * shape.iter().product::<usize>();
+            (other, TensorView::new(Dtype::F64, shape, &tensor.data()[..bytes]).unwrap())
+        });
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cut.safetensors");
+        std::fs::write(&path, safetensors::serialize(tensors, metadata.clone()).unwrap()).unwrap();
+        verify(&path).unwrap_err().to_string()
+    };
+    for (name, part) in
+        [("zt", "tensor \"zt\" has"), ("xi0", "tensor \"xi0\" has"), ("z0", "tensor \"zt\" has")]
+    {
+        let error = cut(name);
+        assert!(error.contains(part) && error.contains("cut.safetensors"), "{name}: {error}");
+    }
+}
+
+#[test]
 fn gradients_agree_with_central_differences() {
     let variants: [(&str, &[&str]); 16] = [
         ("fkpp1d", &[]),
@@ -119,7 +146,7 @@ fn gradients_agree_with_central_differences() {
     for (task, sets) in variants {
         let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
         let config = Config::preset(task).unwrap().with_sets(&sets).unwrap();
-        let check = check_gradients(&config, Strategy::Store);
+        let check = check_gradients(&config, Strategy::Store).unwrap();
         println!("{task} {sets:?}: largest relative error {:.1e}", check.max_rel_error);
         assert!(check.max_rel_error < 1e-6, "{task} {sets:?}: {:#?}", check.directions);
     }

@@ -108,7 +108,7 @@ mod tests {
             let x = Axis { n: cells + 1, length: 1.0, boundary: Boundary::Dirichlet };
             let at = |t: f64| x.points().iter().map(|&x| exact(x, t, nu)).collect::<Vec<_>>();
             let scheme = Burgers::new(x, nu, time / steps as f64);
-            let z = evolve(&scheme, &at(0.0), None, steps, &Threads::new(1));
+            let z = evolve(&scheme, &at(0.0), None, steps, &Threads::one());
             z.iter().zip(at(time)).map(|(z, exact)| (z - exact).abs()).fold(0.0, f64::max)
         };
         let order = (error(32, 64) / error(64, 256)).log2();

@@ -4,16 +4,15 @@ use super::simd::{Isa, Real, dispatched};
 use crate::threads::Threads;
 use std::time::Instant;
 
-/// Multiplications and additions per second of `threads` threads that do nothing but fused products in
-/// registers: the best of some short trials.
-pub fn peak_flops<T: Real>(threads: usize) -> f64 {
+/// Multiplications and additions per second of threads that do nothing but fused products in registers: the
+/// best of some short trials.
+pub fn peak_flops<T: Real>(threads: &Threads) -> f64 {
     const ROUNDS: usize = 400_000;
-    let pool = Threads::new(threads);
     let isa = Isa::best();
     (0..5)
         .map(|_| {
             let start = Instant::now();
-            let done = pool.map(threads, |_| {
+            let done = threads.map(threads.count(), |_| {
                 let mut flops = [0.0];
                 // SAFETY: it touches no memory but its argument.
                 unsafe { fused_products::<T>(isa, ROUNDS, &mut flops) };

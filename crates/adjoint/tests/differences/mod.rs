@@ -126,7 +126,7 @@ fn check(case: &Case, isa: Isa, chunk: usize, in_step: bool) {
     let (samples, steps) = (3, 2);
     let traced = trace(case, in_step);
     let program = Program::<f64>::with_isa(&traced.trace, chunk, isa);
-    let threads = Threads::new(1);
+    let threads = Threads::one();
     let clock = noise(5, samples * steps);
     let base = data(case, samples, steps, in_step, 1);
     let value = |d: &Data| {
@@ -201,7 +201,7 @@ pub fn check_agreement(cases: &[Case]) {
         let base = data(case, 3, 2, true, 9);
         let clock = noise(5, 6);
         let clock32: Vec<f32> = clock.iter().map(|&x| x as f32).collect();
-        let threads = Threads::new(1);
+        let threads = Threads::one();
         let doubles = |isa| {
             Program::<f64>::with_isa(&traced.trace, 2, isa)
                 .forward(&traced.inputs(&cast(&base), &clock, 3, 2), &threads)

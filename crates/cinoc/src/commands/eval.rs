@@ -34,7 +34,7 @@ struct Told<'a> {
 pub fn run(request: &Eval, tasks: &Tasks) -> Result<(), Failure> {
     let subject = resolve(&request.subject, tasks)?;
     let (config, cases) = (&subject.config, &subject.cases);
-    let evaluator = Evaluator::new(config, &subject.policy.params, cases, request.seed, subject.threads);
+    let evaluator = Evaluator::new(config, &subject.policy.params, cases, request.seed, &subject.threads);
     let mut saved =
         request.save.as_deref().map(|path| Saved::begin(path, &subject, request.seed)).transpose()?;
     let mut tally = Tally::new(config, cases);
@@ -97,7 +97,7 @@ fn error_as_trained(subject: &Resolved, seed: u64, error: f64) -> Result<Option<
     }
     let config = Config { agents, ..subject.config.clone() };
     let (params, cases) = (&subject.policy.params, &subject.cases);
-    let evaluator = Evaluator::new(&config, params, cases, seed, subject.threads);
+    let evaluator = Evaluator::new(&config, params, cases, seed, &subject.threads);
     let progress = Progress::new(&format!("with {agents} agents"), cases.count);
     let (mut sum, mut count) = (0.0, 0.0);
     for part in evaluator.parts(TRAJECTORIES) {

@@ -16,13 +16,14 @@ pub mod view;
 
 use crate::failure::Failure;
 use crate::terminal::say;
+use cinoc_adjoint::Threads;
 use cinoc_lab::report::shell_word;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Threads to use: what was asked for, or all there are.
-fn threads(asked: Option<usize>) -> usize {
-    asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+/// The threads of this command: as many as were asked for, or one per core.
+fn threads(asked: Option<usize>) -> Result<Threads, Failure> {
+    Ok(asked.map_or_else(Threads::all, Threads::new)?)
 }
 
 /// The name of this command line.

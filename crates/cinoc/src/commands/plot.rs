@@ -31,9 +31,9 @@ const LONGEST_NAME: usize = 120;
 pub fn run(request: &Plot, tasks: &Tasks) -> Result<(), Failure> {
     let format = format(request)?;
     let subject = resolve(&request.subject, tasks)?;
-    let (config, cases, threads) = (&subject.config, &subject.cases, subject.threads);
+    let (config, cases, threads) = (&subject.config, &subject.cases, &subject.threads);
     // figures need the rollouts of all cases at once
-    Needs::evaluation(config, cases.count, cases.count, threads).check()?;
+    Needs::evaluation(config, cases.count, cases.count, threads.count()).check()?;
     let rollouts = roll_out(config, &subject.policy.params, cases, threads)?;
     let animated = request.animate.then(|| chosen_case(request, &subject, &rollouts)).transpose()?;
     let folder = request.out.clone().unwrap_or_else(|| default_folder(request, &subject));

@@ -40,14 +40,14 @@ pub struct Resolved {
     pub cases: Cases,
     /// What the cases are, in words.
     pub cases_label: String,
-    pub threads: usize,
+    pub threads: Threads,
 }
 
 pub fn resolve(subject: &Subject, tasks: &Tasks) -> Result<Resolved, Failure> {
     let (path, policy, parameters) = load_policy(&subject.policy, subject.best, tasks)?;
     let config = circumstances(subject, &policy.config)?;
-    let threads = super::threads(subject.threads);
-    let (cases, cases_label) = load_cases(&subject.cases, &policy.config, &config, threads)?;
+    let threads = super::threads(subject.threads)?;
+    let (cases, cases_label) = load_cases(&subject.cases, &policy.config, &config, &threads)?;
     Ok(Resolved { path, parameters, policy, config, cases, cases_label, threads })
 }
 
@@ -174,7 +174,7 @@ pub fn load_cases(
     what: &str,
     trained: &Config,
     config: &Config,
-    threads: usize,
+    threads: &Threads,
 ) -> Result<(Cases, String), Failure> {
     let source = source_of_cases(trained, config);
     if what == "paper" {
@@ -192,11 +192,11 @@ pub fn load_cases(
             Err(Failure::Request(format!("--cases {what}: must be test:N, such as test:200")))
         }
         Ok(count) => {
-            Needs::evaluation(config, count, at_once(config), threads).check()?;
+            Needs::evaluation(config, count, at_once(config), threads.count()).check()?;
             let progress = Progress::new("drawing cases", count);
             let told = |done: usize, _: usize| progress.set_position(done);
-            let (threads, folder) = (Threads::new(threads), cache_folder());
-            let cases = cached(&source, CASES_SEED, pool, count, &threads, folder.as_deref(), &told);
+            let folder = cache_folder();
+            let cases = cached(&source, CASES_SEED, pool, count, threads, folder.as_deref(), &told);
             cases.check_finite(&source)?;
             let cases = cases.refined(&source, config);
             let name = if pool == Pool::Test { "test" } else { "validation" };

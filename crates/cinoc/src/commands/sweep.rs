@@ -38,7 +38,7 @@ fn measure(request: &Sweep, tasks: &Tasks) -> Result<Results, Failure> {
     let axis: Axis = request.axis.parse().map_err(LabError::Sweep)?;
     let policy = PolicyFile::read(&policy_path(&request.policy)?, tasks)?;
     axis.check(&policy.config).map_err(LabError::Sweep)?;
-    let (bar, threads) = (Bar::new(), super::threads(request.threads));
+    let (bar, threads) = (Bar::new(), super::threads(request.threads)?);
     // a sweep keeps nothing: it needs no folders
     let workshop = Workshop::new(Size::Full, threads, None, PathBuf::new(), PathBuf::new(), &bar);
     let results = sweep::Sweep { policy, axis, values, cases: request.cases }.run(&workshop);

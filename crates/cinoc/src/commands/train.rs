@@ -27,8 +27,8 @@ const SATURATED: f64 = 0.9;
 
 pub fn run(request: &Train, tasks: &Tasks) -> Result<(), Failure> {
     let (config, folder) = asked(request, tasks)?;
-    let threads = super::threads(request.threads);
-    Needs::training(&config, threads).check()?;
+    let threads = super::threads(request.threads)?;
+    Needs::training(&config, threads.count()).check()?;
     let inputs = inputs(request, &folder)?;
     let own = |input: &Option<InputFile>| {
         input.as_ref().map(|input| read_own_cases(&input.file, &config)).transpose()
@@ -43,10 +43,10 @@ pub fn run(request: &Train, tasks: &Tasks) -> Result<(), Failure> {
              those of --cases",
         );
     }
-    let pool = own_pool.map_or_else(|| draw_pool(&config, threads), |(cases, _)| Ok(cases))?;
+    let pool = own_pool.map_or_else(|| draw_pool(&config, &threads), |(cases, _)| Ok(cases))?;
     let count = config.train.validation_cases.max(REPORT_CASES.parse().expect("a number")).to_string();
-    let held_out = own_validation.map_or_else(|| load_cases(&count, &config, &config, threads), Ok)?;
-    match train(run, &config, pool, &held_out.0, threads)? {
+    let held_out = own_validation.map_or_else(|| load_cases(&count, &config, &config, &threads), Ok)?;
+    match train(run, &config, pool, &held_out.0, &threads)? {
         Ended::Stopped(done) => Err(Failure::Interrupted(format!(
             "after {done} of {} updates; continue with train --resume {}",
             config.train.updates,
@@ -55,7 +55,7 @@ pub fn run(request: &Train, tasks: &Tasks) -> Result<(), Failure> {
         Ended::Finished(path) => {
             let policy = PolicyFile::read(&path, tasks)?;
             let closing = Closing { folder: &folder, path: &path, policy: &policy, inputs: &inputs };
-            closing.report(&held_out, threads, request.json)
+            closing.report(&held_out, &threads, request.json)
         }
     }
 }
@@ -195,17 +195,23 @@ fn first_params(path: &Path, config: &Config, tasks: &Tasks) -> Result<Vec<f32>,
     })
 }
 
-fn draw_pool(config: &Config, threads: usize) -> Result<Cases, Failure> {
+fn draw_pool(config: &Config, threads: &Threads) -> Result<Cases, Failure> {
     let progress = Progress::new("drawing cases", config.data.pool);
     let told = |done: usize, _: usize| progress.set_position(done);
-    let (pool, folder) = (Threads::new(threads), cache_folder());
+    let folder = cache_folder();
     let (seed, count) = (config.train.seed, config.data.pool);
-    let cases = cached(config, seed, Pool::Training, count, &pool, folder.as_deref(), &told);
+    let cases = cached(config, seed, Pool::Training, count, threads, folder.as_deref(), &told);
     cases.check_finite(config)?;
     Ok(cases)
 }
 
-fn train(run: Run, config: &Config, pool: Cases, held_out: &Cases, threads: usize) -> Result<Ended, Failure> {
+fn train(
+    run: Run,
+    config: &Config,
+    pool: Cases,
+    held_out: &Cases,
+    threads: &Threads,
+) -> Result<Ended, Failure> {
     let stop = stop_on_interrupt();
     let what = format!("training {} ({})", config.task, config.method_name());
     let progress = Progress::new(&what, config.train.updates);
@@ -228,7 +234,7 @@ struct Closing<'a> {
 impl Closing<'_> {
     /// Evaluates the policy and writes its report. Settings are chosen by looking at reports: the cases are
     /// never test cases.
-    fn report(&self, (cases, label): &(Cases, String), threads: usize, json: bool) -> Result<(), Failure> {
+    fn report(&self, (cases, label): &(Cases, String), threads: &Threads, json: bool) -> Result<(), Failure> {
         let Closing { folder, policy, .. } = self;
         let rollouts = roll_out(&policy.config, &policy.params, cases, threads)?;
         let evaluation = &evaluate(&policy.config, cases, &rollouts);

@@ -41,6 +41,17 @@ pub enum ConfigError {
         /// What is wrong.
         message: String,
     },
+    /// A task that nothing can be run with.
+    #[error("the task {task} is wrong: {message}")]
+    Task {
+        /// The task.
+        task: String,
+        /// What is wrong, and what it must be.
+        message: String,
+    },
+    /// A whole number that cannot be written to a file.
+    #[error("a whole number of the config is too large, the largest is {largest}: {0}", largest = i64::MAX)]
+    Integer(String),
     /// The text is not TOML.
     #[error("line {line}, column {column}: not valid TOML: {message}")]
     Syntax {

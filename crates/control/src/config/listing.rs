@@ -10,18 +10,28 @@ const COLUMN: usize = 33;
 
 impl Config {
     /// The complete config as TOML, with a comment for every key.
+    ///
+    /// # Panics
+    /// If an integer was set above `i64::MAX`, which [`Config::validate`] refuses.
     pub fn listing(&self) -> String {
         let mut text = format!("# {}\n", self.task.title);
-        section(&self.complete_table(), "", &self.task.keys, &mut text);
+        section(&self.written(), "", &self.task.keys, &mut text);
         text
     }
 
     /// What another config of the task has otherwise, in the same form.
+    ///
+    /// # Panics
+    /// As [`Config::listing`].
     pub fn changes(&self, other: &Config) -> String {
         let mut text = String::new();
-        let changed = differing(&self.complete_table(), &other.complete_table());
+        let changed = differing(&self.written(), &other.written());
         section(&changed, "", &self.task.keys, &mut text);
         text
+    }
+
+    fn written(&self) -> Table {
+        self.complete_table().expect("every integer of a checked config fits in an i64")
     }
 }
 

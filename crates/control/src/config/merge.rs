@@ -215,7 +215,7 @@ fn unknown_key(schema: &Table, key: String) -> ConfigError {
     };
     ConfigError::UnknownKey {
         task: task.to_string(),
-        nearest: nearest.expect("presets have keys"),
+        nearest: nearest.expect("every preset has the keys that all tasks have"),
         elsewhere,
         key,
     }

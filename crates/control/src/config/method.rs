@@ -216,7 +216,7 @@ pub(super) fn lay_over(table: &mut Table, method: &str, task: &str) -> Result<()
     };
     let special = info.tasks.iter().filter(|(name, _)| *name == task).map(|(_, text)| *text);
     for text in std::iter::once(info.preset).chain(special) {
-        fill(table, text.parse().expect("presets are valid TOML"));
+        fill(table, text.parse().expect("the presets of the library are valid TOML"));
     }
     Ok(())
 }

@@ -121,7 +121,7 @@ fn by_name<S: serde::Serializer>(task: &Arc<Task>, serializer: S) -> Result<S::O
 
 /// Stands in for the task while the sections of a config are read.
 fn unknown() -> Arc<Task> {
-    Tasks::built_in().iter().next().expect("there are tasks").clone()
+    Tasks::built_in().iter().next().expect("the library has tasks").clone()
 }
 
 impl Tasks {
@@ -195,7 +195,7 @@ impl Config {
 
     /// This config with some settings changed.
     pub fn with_sets(&self, sets: &[String]) -> Result<Config, ConfigError> {
-        Config::finish(&self.task, self.complete_table(), sets)
+        Config::finish(&self.task, self.complete_table()?, sets)
     }
 
     /// Without what decides only how fast a training runs and how it is watched: configs that agree in this
@@ -211,18 +211,18 @@ impl Config {
     /// The complete config as TOML, exact to the last bit.
     ///
     /// # Panics
-    /// If an integer was set above `i64::MAX`, the largest of TOML.
+    /// If an integer was set above `i64::MAX`, the largest of TOML, which [`Config::validate`] refuses.
     pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("every integer of a config fits in an i64")
+        toml::to_string(self).expect("every integer of a checked config fits in an i64")
     }
 
-    fn to_table(&self) -> toml::Table {
-        toml::Table::try_from(self).expect("every integer of a config fits in an i64")
+    fn to_table(&self) -> Result<toml::Table, ConfigError> {
+        toml::Table::try_from(self).map_err(|error| ConfigError::Integer(error.to_string()))
     }
 
     /// The same with the keys that are not written where they say nothing.
-    fn complete_table(&self) -> toml::Table {
-        merge::with_unwritten(self.to_table())
+    fn complete_table(&self) -> Result<toml::Table, ConfigError> {
+        Ok(merge::with_unwritten(self.to_table()?))
     }
 
     /// Checks every range; done by all functions that build a config, and needed again after fields were changed.
@@ -243,6 +243,9 @@ impl Config {
         })?;
         let config = Config { task: task.clone(), ..config };
         config.validate()?;
+        if task.is_own() {
+            validate::equation(&config)?;
+        }
         Ok(config)
     }
 

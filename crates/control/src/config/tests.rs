@@ -1,8 +1,10 @@
 //! The path from text to a checked config, from outside.
 
+use cinoc_pde::{Axis, Heat};
 use toml::Value;
 
 use super::*;
+use crate::task::{Field, Fields};
 
 fn sets(list: &[&str]) -> Vec<String> {
     list.iter().map(|set| set.to_string()).collect()
@@ -369,4 +371,43 @@ fn configs_of_earlier_versions_mean_what_they_meant() {
     (expected.observe.crowd_ref, expected.train.hold_weight) = (1.0, 1.0);
     expected.observe.crowd_limit = 0.0;
     assert_eq!(Config::from_toml(&text).unwrap(), expected);
+}
+
+/// The heat equation as a task of a user would have it.
+fn rod() -> Task {
+    let preset = "[physics]\nnu = 0.1";
+    let heat = |config: &Config| Heat::new(config.domain().x, config.physics.number("nu"), config.time.dt);
+    Task::new("rod", Boundary::Dirichlet, preset, heat, |_, _| Fields::default())
+}
+
+#[test]
+fn tasks_that_nothing_can_be_run_with_are_refused() {
+    assert!(rod().config().is_ok());
+    let refused = |task: Task, part: &str| {
+        let message = refusal(task.config());
+        assert!(message.starts_with("the task rod is wrong") && message.contains(part), "{message}");
+    };
+    refused(Task { dims: 3, ..rod() }, "3 dimensions");
+    refused(Task { dims: 0, ..rod() }, "0 dimensions");
+    refused(Task { starts: vec![], ..rod() }, "0 axes");
+    refused(rod().with_fields([]), "tracks no field");
+    refused(rod().with_fields([Field::new("z").untracked()]), "tracks no field");
+    refused(rod().with_fields([Field::new("z").hidden()]), "observe no field");
+    refused(rod().with_fields([Field::new("z"), Field::new("y")]), "1 fields, the task has 2");
+    let with =
+        |heat: fn(&Config) -> Heat| Task::new("rod", Boundary::Dirichlet, "", heat, |_, _| Fields::default());
+    refused(with(|config| Heat::new(config.domain().x, 0.1, 0.5)), "time step 0.5");
+    refused(with(|config| Heat::new(Axis { n: 7, ..config.domain().x }, 0.1, config.time.dt)), "n: 7");
+}
+
+#[test]
+fn settings_that_only_code_can_make_are_refused() {
+    let refused = |change: fn(&mut Config), part: &str| {
+        let mut config = Config::preset("heat1d").unwrap();
+        change(&mut config);
+        let message = refusal(config.validate().map(|()| config));
+        assert!(message.contains(part), "{message}");
+    };
+    refused(|config| config.actuation.u_max = None, "actuation.u_max");
+    refused(|config| config.train.seed = u64::MAX, "too large");
 }

@@ -11,13 +11,47 @@ use toml::Table;
 
 /// The first value out of range is reported.
 pub(super) fn validate(config: &Config) -> Result<(), ConfigError> {
-    ranges(&config.task, &config.to_table())?;
+    task(&config.task)?;
+    ranges(&config.task, &config.to_table()?)?;
     grids(config)?;
     observation(config)?;
     actuation(config)?;
     training(config)?;
     baseline(config)?;
     config.task.check(config)
+}
+
+/// What everything takes for granted of a task. Tasks of users need not have it.
+fn task(task: &Task) -> Result<(), ConfigError> {
+    let message = if !(1..=2).contains(&task.dims) {
+        format!("it has {} dimensions, must have 1 or 2", task.dims)
+    } else if task.starts.len() != task.dims {
+        format!("it says along {} axes where agents start, must be {}", task.starts.len(), task.dims)
+    } else if !task.fields.iter().any(|field| field.tracked) {
+        "it tracks no field; leave one of its fields tracked, be it to rest".to_string()
+    } else if !task.fields.iter().any(|field| field.observed) {
+        "agents observe no field; leave one of its fields observed".to_string()
+    } else {
+        return Ok(());
+    };
+    Err(ConfigError::Task { task: task.name.clone(), message })
+}
+
+/// The equation of a task must be of the grid, the time step and the number of fields that the settings say. Those of
+/// the library are, as the tests check; a task of a user may be written for one grid only.
+pub(super) fn equation(config: &Config) -> Result<(), ConfigError> {
+    let dynamics = config.task.make_dynamics(config);
+    let (grid, dt, fields) = (config.domain(), config.time.dt, config.task.fields.len());
+    let message = if dynamics.grid() != grid {
+        format!("its equation has the grid {:?}, config.domain() is {grid:?}", dynamics.grid())
+    } else if dynamics.dt() != dt {
+        format!("its equation has the time step {}, config.time.dt is {dt}", dynamics.dt())
+    } else if dynamics.fields() != fields {
+        format!("its equation has {} fields, the task has {fields} (Task::with_fields)", dynamics.fields())
+    } else {
+        return Ok(());
+    };
+    Err(ConfigError::Task { task: config.task.name.clone(), message })
 }
 
 /// Every key by itself.
@@ -32,7 +66,7 @@ fn grids(config: &Config) -> Result<(), ConfigError> {
         nested(n, n_ref, axis)?;
     }
     let (n_ref, shorter) =
-        axes.iter().map(|axis| axis.n_ref).zip(["n_ref", "n_ref_y"]).min().expect("an axis");
+        axes.iter().map(|axis| axis.n_ref).zip(["n_ref", "n_ref_y"]).min().expect("a task has 1 or 2 axes");
     let (key, width) = match config.observe.around {
         Around::Window { window, .. } => ("observe.window", window),
         Around::Patch { patch, .. } => ("observe.patch", patch),
@@ -77,6 +111,10 @@ fn actuation(config: &Config) -> Result<(), ConfigError> {
         format!(
             "at least {half:?}, half the grid spacing, or the kernel falls between grid points; refine grid.n"
         )
+    })?;
+    let (intensity, stirring) = (config.actuation.u_max, config.actuation.gain.and(config.actuation.v_max));
+    ConfigError::unless(intensity.or(stirring).is_some(), "actuation.u_max", "none", || {
+        "a number unless agents stir (actuation.gain and actuation.v_max)".to_string()
     })?;
     let Some(safety) = &config.safety else { return Ok(()) };
     let half = 0.5 * config.axes().iter().map(|axis| axis.length).fold(f64::INFINITY, f64::min);

@@ -29,7 +29,8 @@ impl Values {
     /// # Panics
     /// If the preset of the task has no number of this name.
     pub fn number(&self, key: &str) -> f64 {
-        self.get(key).unwrap_or_else(|| panic!("the preset has no number {key:?}"))
+        self.get(key)
+            .unwrap_or_else(|| panic!("the preset of the task has no number {key:?}: add it to the preset"))
     }
 
     /// A number, if the preset has one of this name.
@@ -47,7 +48,7 @@ impl Values {
             Some([low, high]) => number(low).zip(number(high)).map(|(low, high)| [low, high]),
             _ => None,
         }
-        .unwrap_or_else(|| panic!("the preset has no range {key:?}"))
+        .unwrap_or_else(|| panic!("the preset of the task has no range {key:?}: add it to the preset"))
     }
 
     /// A word.
@@ -55,7 +56,8 @@ impl Values {
     /// # Panics
     /// If the preset of the task has no word of this name.
     pub fn word(&self, key: &str) -> &str {
-        self.0.get(key).and_then(Value::as_str).unwrap_or_else(|| panic!("the preset has no word {key:?}"))
+        let word = self.0.get(key).and_then(Value::as_str);
+        word.unwrap_or_else(|| panic!("the preset of the task has no word {key:?}: add it to the preset"))
     }
 
     /// Sets a number.
@@ -81,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "the preset has no number \"rho\"")]
+    #[should_panic(expected = "the preset of the task has no number \"rho\"")]
     fn a_task_that_asks_for_what_it_does_not_have_is_told() {
         Values::default().number("rho");
     }

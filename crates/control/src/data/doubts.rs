@@ -116,7 +116,7 @@ mod tests {
     fn drawn(task: &str, sets: &[&str]) -> (Config, Cases) {
         let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
         let config = Config::resolve(task, None, &sets).unwrap();
-        let cases = Cases::draw(&config, 0, Pool::Validation, 8, &Threads::new(1), &|_, _| {});
+        let cases = Cases::draw(&config, 0, Pool::Validation, 8, &Threads::one(), &|_, _| {});
         (config, cases)
     }
 

@@ -38,7 +38,7 @@ pub(crate) fn surfaces(config: &Config, draw: &mut Draw<'_>) -> Fields {
 /// If the task is not two-dimensional.
 pub(crate) fn rectangle(config: &Config) -> [Axis; 2] {
     let domain = config.domain();
-    [domain.x, domain.y.expect("a 2D task")]
+    [domain.x, domain.y.expect("the tasks that draw surfaces are 2D")]
 }
 
 /// Starts and targets made of normal vectors, each of its own or, in a training pool with `data.pairs = "shared"`, both of

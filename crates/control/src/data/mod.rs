@@ -22,7 +22,7 @@ use thiserror::Error;
 /// use cinoc_control::{Cases, Config, Pool};
 ///
 /// let config = Config::preset("heat1d").unwrap();
-/// let cases = Cases::draw(&config, 0, Pool::Validation, 3, &Threads::new(1), &|_, _| {});
+/// let cases = Cases::draw(&config, 0, Pool::Validation, 3, &Threads::one(), &|_, _| {});
 /// assert_eq!((cases.count, cases.z0(2).len()), (3, config.grid.n));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +46,7 @@ pub struct Cases {
 /// use cinoc_control::{Cases, Config, Pool};
 ///
 /// let config = Config::preset("heat1d").unwrap();
-/// let draw = |pool| Cases::draw(&config, 0, pool, 1, &Threads::new(1), &|_, _| {});
+/// let draw = |pool| Cases::draw(&config, 0, pool, 1, &Threads::one(), &|_, _| {});
 /// assert_ne!(draw(Pool::Validation), draw(Pool::Test));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,12 @@ impl Cases {
         let Fields { start, target } =
             config.task.draw_cases(config, Draw { rng, pool, count, threads, progress });
         let n = config.state_size();
-        assert_eq!((start.len(), target.len()), (count * n, count * n), "numbers in {count} drawn cases");
+        assert_eq!(
+            (start.len(), target.len()),
+            (count * n, count * n),
+            "numbers that {} drew for {count} cases",
+            config.task
+        );
         Cases { count, n, z0: start, zt: target, xi0: None }
     }
 
@@ -103,7 +108,9 @@ impl Cases {
         };
         let file = SafeTensors::deserialize(include_bytes!("../../data/paper_cases_1d.safetensors"))
             .expect("the file in the library is whole");
-        let tensor = |part: &str| file.tensor(&format!("{prefix}_{part}")).expect("fields of every case");
+        let tensor = |part: &str| {
+            file.tensor(&format!("{prefix}_{part}")).expect("the file has the cases of every published task")
+        };
         let values = |part: &str| {
             let bytes = tensor(part).data().chunks_exact(4);
             bytes.map(|b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))).collect::<Vec<_>>()
@@ -140,7 +147,7 @@ mod tests {
     fn draw(task: &str, sets: &[&str], pool: Pool, count: usize) -> Cases {
         let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
         let config = Config::preset(task).unwrap().with_sets(&sets).unwrap();
-        Cases::draw(&config, 3, pool, count, &Threads::new(1), &|_, _| {})
+        Cases::draw(&config, 3, pool, count, &Threads::one(), &|_, _| {})
     }
 
     fn correlation(cases: &Cases) -> f64 {

@@ -129,7 +129,7 @@ impl Density {
                 let maps = density.stack(density.linear(along_x)).stack(density.linear_cols(along_y));
                 xi.patches(maps, self.patch_lattice())
             }
-            _ => unreachable!("domains have one or two axes"),
+            _ => unreachable!("a checked task has 1 or 2 axes"),
         };
         // differences are per cell of the lattice
         let scales = self.axes.iter().map(|axis| self.width / axis.spacing()).collect();
@@ -184,7 +184,7 @@ mod tests {
         let features = tracer.record("features", sensed.features);
         let share = tracer.record("share", sensed.share + 0.0 * living);
         let inputs = Inputs::new(1, 1, &[]).with(places.input(), xi).with(living.input(), alive);
-        let outcome = Program::<f64>::new(&tracer.finish(), 1).forward(&inputs, &Threads::new(1));
+        let outcome = Program::<f64>::new(&tracer.finish(), 1).forward(&inputs, &Threads::one());
         (outcome.record(features).to_vec(), outcome.record(share).to_vec())
     }
 

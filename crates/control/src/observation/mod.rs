@@ -34,7 +34,7 @@ fn part(value: Var<'_>, first: usize, rows: usize) -> Var<'_> {
 /// If the task tracks none.
 pub fn tracked<'t>(config: &Config, state: Var<'t>) -> Var<'t> {
     let fields = fields_with(config, state, |field| field.tracked);
-    fields.into_iter().reduce(Var::stack).expect("a task tracks a field, be it to rest")
+    fields.into_iter().reduce(Var::stack).expect("a checked task tracks a field, be it to rest")
 }
 
 /// Channels an agent sees, where each gradient has `dims` components.

@@ -72,7 +72,7 @@ impl Patches {
                 field.observed && field.tracked
             })));
         }
-        channels.into_iter().reduce(Var::stack).expect("a field that is observed")
+        channels.into_iter().reduce(Var::stack).expect("agents of a checked task observe a field")
     }
 
     fn on_lattice<'t>(&self, field: Var<'t>) -> Var<'t> {

@@ -179,7 +179,7 @@ impl<'t> Policy<'t> {
     /// Declares the parameters, in the order of [`layers`].
     pub fn declare(tracer: &'t Tracer, config: &Config) -> Policy<'t> {
         let mut declared = layers(config).into_iter().map(|layer| Dense::declare(tracer, &layer));
-        let mut next = || declared.next().expect("every layer is declared");
+        let mut next = || declared.next().expect("`layers` lists every layer of the network");
         let net: Box<dyn Net<'t> + 't> = match config.network() {
             Network::Operator => Box::new(Operator::new(config, &mut next)),
             Network::Central => Box::new(Central::new(config, &mut next)),

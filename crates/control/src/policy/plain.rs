@@ -25,7 +25,9 @@ impl<'t> Plain<'t> {
     /// Declares the parameters of such layers.
     pub fn declare(tracer: &'t Tracer, layers: &[Layer]) -> Plain<'t> {
         let mut declared = layers.iter().map(|layer| Dense::declare(tracer, layer));
-        Plain::new(layers.len() - 1, &mut || declared.next().expect("every layer is declared"))
+        Plain::new(layers.len() - 1, &mut || {
+            declared.next().expect("`layers` lists every layer of the network")
+        })
     }
 
     pub(super) fn new(hidden: usize, next: &mut impl FnMut() -> Dense<'t>) -> Plain<'t> {

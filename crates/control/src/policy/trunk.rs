@@ -65,7 +65,11 @@ pub(super) fn features<'t>(config: &Config, sight: Sight<'t>) -> Var<'t> {
         way(target).stack(way(z))
     });
     let neighbours = neighbours.filter(|_| config.observe.crowd).map(|neighbours| neighbours.features);
-    [waves, directions, neighbours].into_iter().flatten().reduce(Var::stack).expect("something to know")
+    [waves, directions, neighbours]
+        .into_iter()
+        .flatten()
+        .reduce(Var::stack)
+        .expect("a checked config tells the trunk something")
 }
 
 /// The lowest frequency of the Fourier features times the length of an axis, if there are any.

@@ -30,14 +30,14 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     workshop.watch.begin("nmpc", (BOUNDS.len() * METHODS.len() * count) as f64);
 
     let mut report = Report::new(config);
-    if let Ok(nothing) = uncontrolled(config, &cases, workshop.threads) {
+    if let Ok(nothing) = uncontrolled(config, &cases, &workshop.threads) {
         let course = Course::of(config, &nothing);
         report.draw("uncontrolled", &course);
         report.add("uncontrolled", None, &course, None);
     }
     let policy = workshop.policy(&preset)?.policy;
     let decision = decision_microseconds(config).map(|us| us / 1e3);
-    if let Ok(rollouts) = controlled(config, &policy.params, &cases, workshop.threads) {
+    if let Ok(rollouts) = controlled(config, &policy.params, &cases, &workshop.threads) {
         let (course, bound) = (Course::of(config, &rollouts), config.actuation.u_max);
         report.add(
             "policy",

@@ -181,7 +181,7 @@ impl Posed<'_> {
     }
 
     fn descend<T: Real>(&self, workshop: &Workshop<'_>, start: Start) -> Result<Descent, LabError> {
-        let problem = Problem::<T>::new(self.config(), &self.cases, self.setting.goal, workshop.threads);
+        let problem = Problem::<T>::new(self.config(), &self.cases, self.setting.goal, &workshop.threads);
         let actions = self.actions(workshop, start);
         let (told, all) = (self.told(), self.settings.all());
         let mut before = 0;
@@ -203,7 +203,7 @@ impl Posed<'_> {
             Start::Zero => zero(),
             Start::Pulse => (0..count).flat_map(|case| pulse(config, case)).collect(),
             // a policy whose rollout becomes infinite or NaN cannot be a start
-            Start::Policy => controlled(config, &self.trained.policy.params, &self.cases, workshop.threads)
+            Start::Policy => controlled(config, &self.trained.policy.params, &self.cases, &workshop.threads)
                 .map_or_else(|_| zero(), |rollouts| decided(config, &rollouts)),
         }
     }

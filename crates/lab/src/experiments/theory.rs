@@ -1,7 +1,6 @@
 //! `theory`: the gradient of M agents compared with that of the mean-field limit, for heat1d in its published
 //! form with the weight of every agent divided by M.
 
-use cinoc_adjoint::Threads;
 use cinoc_control::config::Preset;
 use cinoc_control::policy::initial_params;
 use cinoc_control::random::{Purpose, stream};
@@ -45,10 +44,9 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     let mut findings = Vec::new();
     workshop.watch.begin("theory", 2.0 * agents.iter().sum::<usize>() as f64);
     for (name, params) in [("fresh", fresh), ("trained", single)] {
-        let threads = Threads::new(workshop.threads);
-        let drawn = Cases::draw(&config, 0, Pool::Validation, cases, &threads, &|_, _| {});
+        let drawn = Cases::draw(&config, 0, Pool::Validation, cases, &workshop.threads, &|_, _| {});
         workshop.watch.now(&format!("the limit of the {name} policy"));
-        let mean_field = MeanField::new(&config, params, drawn, threads);
+        let mean_field = MeanField::new(&config, params, drawn, &workshop.threads);
         let limit = mean_field.limit(order);
         let change = mean_field.limit(order / 2).distance(&limit);
         let mut found: [Vec<f64>; 3] = Default::default();

@@ -48,7 +48,7 @@ impl<T: Real> Problem<T> {
     ///
     /// # Panics
     /// If the cases live on another grid than the config's.
-    pub fn new(config: &Config, cases: &Cases, goal: Goal, threads: usize) -> Problem<T> {
+    pub fn new(config: &Config, cases: &Cases, goal: Goal, threads: &Threads) -> Problem<T> {
         assert_eq!(cases.n, config.state_size(), "cases on the grid of the config");
         let config = error_alone(config, goal);
         let (step, action) = driven_trace(&config);
@@ -69,11 +69,11 @@ impl<T: Real> Problem<T> {
             _ => 1,
         };
         let (program, steps) = (Program::new(&step.trace, chunk), config.time.steps);
-        let at_once = threads.min(cases.count.div_ceil(chunk));
+        let at_once = threads.count().min(cases.count.div_ceil(chunk));
         let stores = program.store_bytes(steps) * at_once <= STORE_BYTES;
         Problem {
             strategy: if stores { Strategy::Store } else { Strategy::Recompute },
-            threads: Threads::new(threads),
+            threads: threads.clone(),
             samples: cases.count,
             steps,
             per_step: policy::actions(&config) * config.agents,

@@ -10,7 +10,7 @@ fn small(task: &str, sets: &[&str], cases: usize) -> (Config, Cases) {
     let mut all = vec!["data.pool=4".to_string()];
     all.extend(sets.iter().map(|set| set.to_string()));
     let config = Config::resolve_method(task, Preset::Default, "cinoc", None, &all).unwrap();
-    let threads = Threads::new(1);
+    let threads = Threads::one();
     let drawn = Cases::draw(&config, 0, Pool::Test, cases, &threads, &|_, _| {});
     (config, drawn)
 }
@@ -30,7 +30,7 @@ fn the_gradient_is_that_of_central_differences() {
     ks_cases.z0.iter_mut().enumerate().for_each(|(i, z)| *z += (0.1 * i as f64).sin());
     for (config, cases) in [heat(2), (ks, ks_cases)] {
         for goal in [Goal::TimeMean, Goal::Final] {
-            let problem = Problem::<f64>::new(&config, &cases, goal, 1);
+            let problem = Problem::<f64>::new(&config, &cases, goal, &Threads::one());
             let at = scattered(2 * problem.variables());
             let found = problem.evaluate(&at);
             let close = |a: f64, b: f64, size: f64| (a - b).abs() <= 1e-6 * size;
@@ -59,11 +59,11 @@ fn a_linear_quadratic_problem_is_solved_to_its_known_optimum() {
     // within the bounds reach has the optimum 0.
     let (mut config, mut cases) = heat(1);
     config.actuation.v_max = Some(0.0);
-    let problem = Problem::<f64>::new(&config, &cases, Goal::Final, 1);
+    let problem = Problem::<f64>::new(&config, &cases, Goal::Final, &Threads::one());
     let zero = vec![0.0; problem.variables()];
     let plan: Vec<f64> = scattered(zero.len());
     cases.zt = reached(&config, &cases, &plan);
-    let problem = Problem::<f64>::new(&config, &cases, Goal::Final, 1);
+    let problem = Problem::<f64>::new(&config, &cases, Goal::Final, &Threads::one());
     assert!(problem.values(&plan)[0] < 1e-12);
     let found =
         descend(&problem, &zero, Settings { iterations: 200, polish: 100, rate: 0.05 }, |_| true).unwrap();
@@ -77,7 +77,7 @@ fn reached(config: &Config, cases: &Cases, plan: &[f64]) -> Vec<f64> {
     let n = cases.n;
     let error = |target: Vec<f64>| {
         let probe = Cases { zt: target, ..cases.clone() };
-        Problem::<f64>::new(config, &probe, Goal::Final, 1).values(plan)[0]
+        Problem::<f64>::new(config, &probe, Goal::Final, &Threads::one()).values(plan)[0]
     };
     let along = |i: usize, by: f64| {
         let mut target = vec![0.0; n];
@@ -90,7 +90,7 @@ fn reached(config: &Config, cases: &Cases, plan: &[f64]) -> Vec<f64> {
 #[test]
 fn a_descent_is_never_worse_than_its_start_and_more_of_it_is_better() {
     let (config, cases) = heat(3);
-    let problem = Problem::<f32>::new(&config, &cases, Goal::TimeMean, 1);
+    let problem = Problem::<f32>::new(&config, &cases, Goal::TimeMean, &Threads::one());
     let start = scattered(3 * problem.variables());
     let best = |iterations: usize, rate: f64| {
         let found = descend(&problem, &start, Settings { iterations, polish: 0, rate }, |_| true).unwrap();
@@ -112,11 +112,11 @@ fn a_descent_is_never_worse_than_its_start_and_more_of_it_is_better() {
 fn cases_do_not_act_on_each_other() {
     let (config, cases) = heat(3);
     let settings = Settings { iterations: 8, polish: 0, rate: 0.05 };
-    let together = Problem::<f64>::new(&config, &cases, Goal::Final, 1);
+    let together = Problem::<f64>::new(&config, &cases, Goal::Final, &Threads::one());
     let start = scattered(3 * together.variables());
     let all = descend(&together, &start, settings, |_| true).unwrap().best;
     let third = Cases { count: 1, z0: cases.z0(2).to_vec(), zt: cases.zt(2).to_vec(), ..cases };
-    let last = Problem::<f64>::new(&config, &third, Goal::Final, 1);
+    let last = Problem::<f64>::new(&config, &third, Goal::Final, &Threads::one());
     let alone = descend(&last, &start[2 * last.variables()..], settings, |_| true).unwrap().best;
     assert!((all[2] - alone[0]).abs() <= 1e-9 * alone[0], "{} {}", all[2], alone[0]);
 }
@@ -124,7 +124,7 @@ fn cases_do_not_act_on_each_other() {
 #[test]
 fn a_descent_stops_when_asked_to() {
     let (config, cases) = heat(1);
-    let problem = Problem::<f32>::new(&config, &cases, Goal::Final, 1);
+    let problem = Problem::<f32>::new(&config, &cases, Goal::Final, &Threads::one());
     let start = vec![0.0; problem.variables()];
     let settings = Settings { iterations: 100, polish: 0, rate: 0.05 };
     assert!(descend(&problem, &start, settings, |iteration| iteration < 3).is_none());

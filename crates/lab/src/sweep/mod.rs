@@ -42,7 +42,8 @@ impl Sweep {
             }
         }
         for point in &points {
-            Needs::evaluation(&point.circumstances, self.cases, self.cases, workshop.threads).check()?;
+            Needs::evaluation(&point.circumstances, self.cases, self.cases, workshop.threads.count())
+                .check()?;
         }
         workshop.open_ledger();
         let trained = Trained { policy: self.policy.clone(), seconds: None };

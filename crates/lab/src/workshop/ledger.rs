@@ -78,7 +78,7 @@ impl Workshop<'_> {
             trainings: ledger.trainings.len(),
             training_seconds: ledger.trainings.values().fold(0.0, |sum, seconds| sum + seconds),
             measuring_seconds: ledger.rollouts + other,
-            threads: self.threads,
+            threads: self.threads.count(),
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::fs;
 use std::time::Instant;
 
-use cinoc_adjoint::Threads;
 use cinoc_control::{Cases, Pool, Trajectories};
 use cinoc_learn::evaluate::{Effort, Metric, Rollouts, Violations, controlled, evaluate, uncontrolled};
 use cinoc_learn::files::{fnv1a, write_atomically};
@@ -175,8 +174,8 @@ impl Workshop<'_> {
         let (config, cases) = (&point.circumstances, self.cases(point));
         let start = Instant::now();
         // a rollout that became infinite or NaN is a result, not an error
-        let with = controlled(config, &policy.params, &cases, self.threads).ok();
-        let without = point.uncontrolled.then(|| uncontrolled(config, &cases, self.threads).ok()).flatten();
+        let with = controlled(config, &policy.params, &cases, &self.threads).ok();
+        let without = point.uncontrolled.then(|| uncontrolled(config, &cases, &self.threads).ok()).flatten();
         let metric = |of: &Trajectories<f32>| Metric::of(config, &cases, of);
         let plane = config.task.dims == 2;
         let per_case = |of: &Option<Trajectories<f32>>| {
@@ -209,9 +208,8 @@ impl Workshop<'_> {
         let same_domain = trained.grid.length == config.grid.length;
         let source = if same_domain { trained } else { config };
         let test = |count: usize| {
-            let threads = Threads::new(self.threads);
             let folder = cache_folder();
-            cached(source, CASES_SEED, Pool::Test, count, &threads, folder.as_deref(), &|_, _| {})
+            cached(source, CASES_SEED, Pool::Test, count, &self.threads, folder.as_deref(), &|_, _| {})
         };
         let cases = match point.cases {
             Sample::Test(count) => test(count),

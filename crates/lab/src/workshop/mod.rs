@@ -20,6 +20,7 @@ pub use policies::Trained;
 use std::cell::RefCell;
 use std::path::PathBuf;
 
+use cinoc_adjoint::Threads;
 use cinoc_control::config::ConfigError;
 use cinoc_learn::files::{FileError, fnv1a};
 use cinoc_learn::memory::TooLarge;
@@ -67,7 +68,7 @@ pub struct Workshop<'a> {
     /// Size of the experiments.
     pub size: Size,
     /// Threads.
-    pub threads: usize,
+    pub threads: Threads,
     /// Number of seeds of compared trainings; `None` for the default of the experiment.
     pub seeds: Option<usize>,
     /// Methods that are compared; `None` for all.
@@ -126,7 +127,7 @@ impl<'a> Workshop<'a> {
     /// A workshop that keeps runs and measurements in `folder` and uses the policies in `shipped`.
     pub fn new(
         size: Size,
-        threads: usize,
+        threads: Threads,
         seeds: Option<usize>,
         folder: PathBuf,
         shipped: PathBuf,

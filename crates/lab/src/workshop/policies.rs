@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use cinoc_adjoint::Threads;
 use cinoc_control::{Config, Pool, Tasks};
 use cinoc_learn::files::{FileError, fnv1a};
 use cinoc_learn::inputs::Inputs;
@@ -101,13 +100,12 @@ impl Workshop<'_> {
         };
         let (task, seed, updates) = (&config.task, config.train.seed, config.train.updates);
         self.watch.now(&format!("drawing cases of {task}"));
-        let threads = Threads::new(self.threads);
         let cases = cached(
             config,
             seed,
             Pool::Training,
             config.data.pool,
-            &threads,
+            &self.threads,
             cache_folder().as_deref(),
             &|_, _| {},
         );
@@ -119,7 +117,7 @@ impl Workshop<'_> {
             self.watch.done(share);
         };
         // experiments measure finished policies: nothing is chosen by validation
-        match run.train(cases, None, self.threads, watch, || self.watch.keep_going())? {
+        match run.train(cases, None, &self.threads, watch, || self.watch.keep_going())? {
             Ended::Finished(_) => Ok(()),
             Ended::Stopped(_) => Err(LabError::Stopped),
         }

@@ -75,7 +75,7 @@ impl Horizon {
             error_record: step.records.error,
             changed: Program::new(&step.trace, config.agents),
             program: Program::new(&step.trace, 1),
-            threads: Threads::new(1),
+            threads: Threads::one(),
             steps,
             agents: config.agents,
             u_max,
@@ -170,7 +170,7 @@ impl Horizon {
     pub fn plant(&self, z0: &[f64]) -> Plant {
         Plant {
             session: Session::new(&self.program, &self.inputs(1, 0, &self.fixed).with(self.z, z0)),
-            threads: Threads::new(1),
+            threads: Threads::one(),
             z: self.z,
             action: self.action,
             error_record: self.error_record,

@@ -57,14 +57,14 @@ impl Baseline {
     ///
     /// # Panics
     /// If the config's method is not an RL method.
-    pub fn new(config: &Config, pool: Cases, threads: usize) -> Baseline {
+    pub fn new(config: &Config, pool: Cases, threads: &Threads) -> Baseline {
         let method: &Method = config.method.as_ref().expect("a method that learns by trial");
         let train = &config.train;
         let descent = Descent {
             batch: train.batch,
             clip: train.clip,
             seed: train.seed,
-            threads: Threads::new(threads),
+            threads: threads.clone(),
             chunk: chunk(config),
             critic_chunk: critic_chunk(config),
         };

@@ -71,7 +71,7 @@ impl FieldEnvironment {
         copies: usize,
         hold: usize,
         chunk: usize,
-        threads: usize,
+        threads: &Threads,
     ) -> FieldEnvironment {
         let config = &config.plain();
         let (step, action) = driven_trace(config);
@@ -87,7 +87,7 @@ impl FieldEnvironment {
             states: vec![0.0; copies * state_size(config)],
             cost_unit: 1.0,
             hold: hold.min(config.time.steps),
-            threads: Threads::new(threads),
+            threads: threads.clone(),
             config: config.clone(),
             pool,
             session,

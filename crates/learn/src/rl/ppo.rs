@@ -382,7 +382,7 @@ mod tests {
         let program = Program::<f32>::new(&tracer.finish(), 1);
         let params = [0.5f32.ln(), 2.0f32.ln()];
         let given = [(action, &[1.0, 2.0, 3.0, 4.0][..]), (mean, &[1.0, 1.0, 1.0, 0.0])];
-        program.forward(&minibatch(1, &params, &given, &[]), &Threads::new(1)).record(log).to_vec()
+        program.forward(&minibatch(1, &params, &given, &[]), &Threads::one()).record(log).to_vec()
     }
 
     #[test]

@@ -8,7 +8,7 @@ pub fn apply(z: &[f64], f: impl Fn(Var<'_>) -> Var<'_>) -> Vec<f64> {
     let field = tracer.sequence("z", z.len(), 1);
     let result = tracer.record("result", f(field));
     let inputs = Inputs::new(1, 1, &[]).with(field.input(), z);
-    Program::<f64>::new(&tracer.finish(), 1).forward(&inputs, &Threads::new(1)).record(result).to_vec()
+    Program::<f64>::new(&tracer.finish(), 1).forward(&inputs, &Threads::one()).record(result).to_vec()
 }
 
 /// Largest absolute difference of two fields.

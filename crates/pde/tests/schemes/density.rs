@@ -27,7 +27,7 @@ fn a_flow_of_one_cell_per_step_shifts_by_one_cell() {
         for (q, expected) in [([1.0, 0.0], 3 * 9 + 3), ([0.0, -0.5], 2 * 9 + 2)] {
             let density = Density::new(x, y, 1.0, transport, STILL);
             let flow: Vec<f64> = q.iter().flat_map(|&q| vec![q; 54]).collect();
-            let moved = evolve(&density, &rho, Some(&flow), 1, &Threads::new(1));
+            let moved = evolve(&density, &rho, Some(&flow), 1, &Threads::one());
             assert_eq!(moved[expected], 1.0, "{transport:?} by {q:?}");
             assert_eq!(mass(&moved), 1.0);
         }
@@ -43,7 +43,7 @@ fn fast_flows_are_shortened_and_keep_their_direction() {
             Density::new(x, y, 1.0, transport, Medium { diffusion: 0.0, drift: [0.0; 2], ..MEDIUM });
         let run = |qx: f64, qy: f64| {
             let flow: Vec<f64> = [qx, qy].iter().flat_map(|&q| vec![q; 81]).collect();
-            evolve(&density, &bump, Some(&flow), 2, &Threads::new(1))
+            evolve(&density, &bump, Some(&flow), 2, &Threads::one())
         };
         assert!(distance(&run(30.0, -40.0), &run(0.3, -0.4)) < 1e-14, "{transport:?}");
         assert!(distance(&run(0.15, -0.2), &run(0.3, -0.4)) > 0.01, "{transport:?}");
@@ -58,8 +58,8 @@ fn drift_is_a_velocity() {
         let drifting = Density::new(x, y, 1.0, transport, Medium { drift: [0.01, -0.02], ..MEDIUM });
         let driven = Density::new(x, y, 1.0, transport, Medium { drift: [0.0, 0.0], ..MEDIUM });
         let flow: Vec<f64> = [0.01, -0.02].iter().flat_map(|&q| vec![q; 99]).collect();
-        let free = evolve(&drifting, &bump, None, 5, &Threads::new(1));
-        assert!(distance(&free, &evolve(&driven, &bump, Some(&flow), 5, &Threads::new(1))) < 1e-14);
+        let free = evolve(&drifting, &bump, None, 5, &Threads::one());
+        assert!(distance(&free, &evolve(&driven, &bump, Some(&flow), 5, &Threads::one())) < 1e-14);
         assert!(distance(&free, &bump) > 0.05);
     }
 }
@@ -72,9 +72,9 @@ fn diffusion_keeps_the_mass_and_ends_in_a_uniform_density() {
     rho[0] = 35.0;
     for transport in BOTH {
         let density = Density::new(x, y, 1.0, transport, medium);
-        let after = evolve(&density, &rho, None, 1, &Threads::new(1));
+        let after = evolve(&density, &rho, None, 1, &Threads::one());
         assert!((after[0] - 35.0 * 0.6).abs() < 1e-12 && (after[1] - 7.0).abs() < 1e-12);
-        let late = evolve(&density, &rho, None, 2000, &Threads::new(1));
+        let late = evolve(&density, &rho, None, 2000, &Threads::one());
         assert!(distance(&late, &[1.0; 35]) < 1e-10, "{transport:?}");
     }
 }
@@ -87,7 +87,7 @@ fn evolve_f32(density: &Density, rho: &[f32], flow: &[f32], steps: usize) -> Vec
     tracer.advance(z, density.step(z, density.response(stirring)));
     let (z, stirring) = (z.input(), stirring.input());
     let inputs = Inputs::new(1, steps, &[]).with(z, rho).with(stirring, flow);
-    Program::<f32>::new(&tracer.finish(), 1).forward(&inputs, &Threads::new(1)).end(z).to_vec()
+    Program::<f32>::new(&tracer.finish(), 1).forward(&inputs, &Threads::one()).end(z).to_vec()
 }
 
 proptest! {

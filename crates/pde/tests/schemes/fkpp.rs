@@ -21,7 +21,7 @@ fn the_front_travels_at_the_speed_of_the_theory() {
         let x = axis.points();
         let z0: Vec<f64> =
             x.iter().map(|x| f64::from((x - axis.length / 2.0).abs() < 5.0 * nu.sqrt())).collect();
-        let threads = Threads::new(1);
+        let threads = Threads::one();
         let early = evolve(&fkpp, &z0, None, 2000, &threads);
         let late = evolve(&fkpp, &early, None, 2000, &threads);
         let speed = (front(&x, &late) - front(&x, &early)) / 20.0;
@@ -38,9 +38,9 @@ fn without_forcing_0_and_1_stay() {
     let fkpp = Fkpp::new(axis, 0.0, 3.0, 0.001);
     let mut ones = vec![1.0; 100];
     (ones[0], ones[99]) = (0.0, 0.0);
-    assert!(distance(&evolve(&fkpp, &ones, None, 10, &Threads::new(1)), &ones) < 1e-14);
+    assert!(distance(&evolve(&fkpp, &ones, None, 10, &Threads::one()), &ones) < 1e-14);
     let fkpp = Fkpp::new(axis, 0.005, 3.0, 0.001);
-    assert_eq!(evolve(&fkpp, &[0.0; 100], None, 10, &Threads::new(1)), [0.0; 100]);
+    assert_eq!(evolve(&fkpp, &[0.0; 100], None, 10, &Threads::one()), [0.0; 100]);
     assert_eq!(fkpp.dt(), 0.001);
 }
 
@@ -55,7 +55,7 @@ proptest! {
     ) {
         let axis = Axis { n: 20, length: 1.0, boundary: Boundary::Dirichlet };
         let fkpp = Fkpp::new(axis, 0.005, 3.0, 0.001);
-        let run = |z: &[f64]| evolve(&fkpp, z, Some(&[push; 20]), 4, &Threads::new(1));
+        let run = |z: &[f64]| evolve(&fkpp, z, Some(&[push; 20]), 4, &Threads::one());
         let high: Vec<f64> = low.iter().zip(&more).map(|(low, more)| low + (1.0 - low) * more).collect();
         let (a, b) = (run(&low), run(&high));
         prop_assert!(a.iter().all(|z| (0.0..=1.0).contains(z)));

@@ -18,7 +18,7 @@ fn mode(axis: &Axis, m: usize) -> Vec<f64> {
 fn eigenmodes_decay_by_the_factor_of_the_scheme() {
     let (n, nu, dt) = (100, 0.2, 0.001);
     let heat = Heat::new(axis(n), nu, dt);
-    let threads = Threads::new(1);
+    let threads = Threads::one();
     for m in [1, 2, 7, 50, 98] {
         let z0 = mode(&heat.grid().x, m);
         // eigenvalue of -D2
@@ -38,7 +38,7 @@ fn eigenmodes_converge_to_those_of_the_equation() {
         let z0 = mode(&heat.grid().x, m);
         let decay = (-nu * (PI * m as f64).powi(2) * time).exp();
         let expected: Vec<f64> = z0.iter().map(|z| decay * z).collect();
-        distance(&evolve(&heat, &z0, None, steps, &Threads::new(1)), &expected)
+        distance(&evolve(&heat, &z0, None, steps, &Threads::one()), &expected)
     };
     let order = (error(50, 10) / error(100, 20)).log2();
     println!("heat, space and time together: measured order {order:.3}");
@@ -48,7 +48,7 @@ fn eigenmodes_converge_to_those_of_the_equation() {
 #[test]
 fn constant_forcing_leads_to_the_steady_parabola() {
     let heat = Heat::new(axis(41), 0.2, 0.05);
-    let z = evolve(&heat, &[0.0; 41], Some(&[1.0; 41]), 2000, &Threads::new(1));
+    let z = evolve(&heat, &[0.0; 41], Some(&[1.0; 41]), 2000, &Threads::one());
     // nu z'' = -1; second differences are exact for it
     let expected: Vec<f64> = heat.grid().x.points().iter().map(|x| x * (1.0 - x) / (2.0 * 0.2)).collect();
     assert!(distance(&z, &expected) < 1e-12);
@@ -64,7 +64,7 @@ proptest! {
         weight in -2.0..2.0f64,
     ) {
         let heat = Heat::new(axis(20), 0.2, 0.001);
-        let run = |z: &[f64]| evolve(&heat, z, None, 3, &Threads::new(1));
+        let run = |z: &[f64]| evolve(&heat, z, None, 3, &Threads::one());
         let mirrored: Vec<f64> = a.iter().rev().copied().collect();
         let back: Vec<f64> = run(&mirrored).into_iter().rev().collect();
         prop_assert!(distance(&back, &run(&a)) < 1e-13);

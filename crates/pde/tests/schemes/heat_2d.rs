@@ -35,7 +35,7 @@ fn eigenmodes_decay_by_the_factor_of_the_scheme() {
                 (1.0 - nu * dt / 2.0 * lambda) / (1.0 + nu * dt / 2.0 * lambda)
             })
             .product();
-        let z = evolve(&heat, &z0, None, 20, &Threads::new(1));
+        let z = evolve(&heat, &z0, None, 20, &Threads::one());
         let expected: Vec<f64> = z0.iter().map(|z| factor.powi(20) * z).collect();
         assert!(distance(&z, &expected) < 1e-12, "mode {m:?}: {:e}", distance(&z, &expected));
     }
@@ -49,7 +49,7 @@ fn second_order_in_time_under_a_constant_forcing() {
         let forcing = on_points(&x, &y, |a, b| (3.0 * a).cos() * b + 1.0);
         let mut z0 = mode(&x, &y, [1, 2]);
         z0.iter_mut().zip(mode(&x, &y, [3, 1])).for_each(|(z, more)| *z += more);
-        (evolve(&heat, &z0, Some(&forcing), steps, &Threads::new(1)), heat.order())
+        (evolve(&heat, &z0, Some(&forcing), steps, &Threads::one()), heat.order())
     };
     let (coarse, middle, (fine, declared)) = (run(20).0, run(40).0, run(80));
     let order = (distance(&coarse, &middle) / distance(&middle, &fine)).log2();
@@ -64,7 +64,7 @@ fn constant_forcing_leads_to_the_steady_state() {
     let steady = on_points(&x, &y, |a, b| a * (1.0 - a) * b * (1.3 - b));
     let forcing = on_points(&x, &y, |a, b| nu * 2.0 * (b * (1.3 - b) + a * (1.0 - a)));
     let heat = Heat2d::new(x, y, nu, 0.02);
-    let z = evolve(&heat, &vec![0.0; x.n * y.n], Some(&forcing), 1500, &Threads::new(1));
+    let z = evolve(&heat, &vec![0.0; x.n * y.n], Some(&forcing), 1500, &Threads::one());
     assert!(distance(&z, &steady) < 1e-12, "{:e}", distance(&z, &steady));
 }
 
@@ -75,7 +75,7 @@ fn the_boundary_is_neither_read_nor_kept() {
     let edge = |k: usize| (k / y.n).is_multiple_of(x.n - 1) || (k % y.n).is_multiple_of(y.n - 1);
     let clean: Vec<f64> = (0..35).map(|k| if edge(k) { 0.0 } else { (k as f64).sin() }).collect();
     let dirty: Vec<f64> = (0..35).map(|k| if edge(k) { 7.0 } else { (k as f64).sin() }).collect();
-    let run = |z: &[f64], f: &[f64]| evolve(&heat, z, Some(f), 3, &Threads::new(1));
+    let run = |z: &[f64], f: &[f64]| evolve(&heat, z, Some(f), 3, &Threads::one());
     let (a, b) = (run(&clean, &clean), run(&dirty, &dirty));
     assert_eq!(a, b);
     assert!((0..35).filter(|&k| edge(k)).all(|k| a[k] == 0.0));

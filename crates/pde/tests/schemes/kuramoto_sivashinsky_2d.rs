@@ -67,7 +67,7 @@ fn a_field_of_one_coordinate_follows_the_equation_in_one_dimension() {
     let u = |x: f64| -k * wave(x).sin() + 1.2 * k * (2.0 * wave(x)).cos();
     let u: Vec<f64> = (0..n[0]).map(|j| u(j as f64 / n[0] as f64)).collect();
     let flow = KuramotoSivashinskyEtdrk4::new(n[0], length, dt);
-    let expected = evolve(&flow, &u, None, steps, &Threads::new(1));
+    let expected = evolve(&flow, &u, None, steps, &Threads::one());
 
     // all rows are equal: the slope of z comes from the discrete Fourier transform of one of them
     for y in 1..n[1] {

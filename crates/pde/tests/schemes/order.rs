@@ -17,7 +17,7 @@ fn temporal_order<D: Dynamics>(
     steps: usize,
     dt: f64,
 ) -> f64 {
-    let threads = Threads::new(1);
+    let threads = Threads::one();
     let run = |refinement: usize| {
         let dynamics = make(dt / refinement as f64);
         let on_grid =

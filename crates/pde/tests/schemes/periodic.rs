@@ -15,7 +15,7 @@ pub fn advance(z: &[f64], forcing: &[f64], steps: usize, dynamics: &dyn Dynamics
     tracer.advance(state, dynamics.interval(state, dynamics.response(fixed), steps));
     let (state, fixed) = (state.input(), fixed.input());
     let inputs = Inputs::new(1, 1, &[]).with(state, z).with(fixed, forcing);
-    Program::<f64>::new(&tracer.finish(), 1).forward(&inputs, &Threads::new(1)).end(state).to_vec()
+    Program::<f64>::new(&tracer.finish(), 1).forward(&inputs, &Threads::one()).end(state).to_vec()
 }
 
 /// Values of `f(x, y)`, in turns, on a grid.

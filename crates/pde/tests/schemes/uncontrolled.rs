@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 /// Mean and standard deviation over pairs of the final mean square error.
 fn final_error(dynamics: &dyn Dynamics, z0: &[f64], zt: &[f64], steps: usize) -> (f64, f64) {
     let n = dynamics.grid().size();
-    let z = evolve(dynamics, z0, None, steps, &Threads::new(2));
+    let z = evolve(dynamics, z0, None, steps, &Threads::new(2).unwrap());
     let errors: Vec<f64> = z
         .chunks_exact(n)
         .zip(zt.chunks_exact(n))
