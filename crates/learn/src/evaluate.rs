@@ -188,7 +188,8 @@ impl<'a> Evaluator<'a> {
 
     /// Cut into parts whose trajectories need at most so many bytes each, but for single cases that need more.
     pub fn parts(&self, bytes: f64) -> Vec<Range<usize>> {
-        let of_one = Needs::trajectories(self.config);
+        let targets = self.cases.targets();
+        let of_one = Needs::trajectories(self.config) + Needs::targets(self.config, targets);
         let at_once = ((bytes / of_one) as usize).max(1);
         // whole chunks are worked on together
         let chunk = chunk(self.config);
@@ -207,12 +208,12 @@ impl<'a> Evaluator<'a> {
 
     /// Some of the cases with control.
     pub fn controlled(&self, which: Range<usize>) -> Result<Trajectories<f32>, DivergedRollout> {
-        self.run(&ClosedLoop::observed(self.config, self.chunk()), self.params, which)
+        self.run(ClosedLoop::observed(self.config, self.chunk()), self.params, which)
     }
 
     /// Some of the cases without.
     pub fn uncontrolled(&self, which: Range<usize>) -> Result<Trajectories<f32>, DivergedRollout> {
-        self.run(&ClosedLoop::uncontrolled(self.config, self.chunk()), &[], which)
+        self.run(ClosedLoop::uncontrolled(self.config, self.chunk()), &[], which)
     }
 
     /// The same for every part: roundings depend on how many samples are worked on together.
@@ -222,10 +223,11 @@ impl<'a> Evaluator<'a> {
 
     fn run(
         &self,
-        closed_loop: &ClosedLoop<f32>,
+        closed_loop: ClosedLoop<f32>,
         params: &[f32],
         which: Range<usize>,
     ) -> Result<Trajectories<f32>, DivergedRollout> {
+        let closed_loop = closed_loop.with_targets(self.cases.targets());
         let disturbance = Disturbance::evaluation(self.seed, which.start);
         let first = which.start;
         let batch = closed_loop.batch(self.cases, &which.collect::<Vec<_>>(), disturbance);

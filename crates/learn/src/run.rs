@@ -19,7 +19,7 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use cinoc_control::config::{Algorithm, ConfigError};
+use cinoc_control::config::ConfigError;
 use cinoc_control::{Cases, Config, Tasks};
 use thiserror::Error;
 
@@ -256,11 +256,6 @@ impl Run {
         policy(trainer.as_ref()).write(&path)?;
         Ok(Ended::Finished(path))
     }
-}
-
-/// Whether a method can start from the parameters of another training, and go on from a checkpoint.
-pub fn keeps_checkpoints(config: &Config) -> bool {
-    config.method.as_ref().is_none_or(|method| method.name == Algorithm::Dpc)
 }
 
 fn write_config(folder: &Path, config: &Config) -> Result<(), FileError> {

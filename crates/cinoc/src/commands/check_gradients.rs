@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::terminal::say;
 use crate::terminal::table;
 use cinoc_adjoint::Strategy;
-use cinoc_control::Tasks;
+use cinoc_control::{Targets, Tasks};
 use cinoc_learn::gradient_check::check_gradients;
 use cinoc_learn::memory::Needs;
 use serde_json::json;
@@ -17,7 +17,8 @@ pub fn run(request: &CheckGradients, tasks: &Tasks) -> Result<(), Failure> {
     let task = tasks.find(&request.task)?;
     let config = task.resolve(request.preset.into(), "cinoc", None, &request.sets)?;
     Needs::training(&config, 1).check()?;
-    let checks = [Strategy::Recompute, Strategy::Store].map(|strategy| check_gradients(&config, strategy));
+    let checks = [Strategy::Recompute, Strategy::Store]
+        .map(|strategy| check_gradients(&config, Targets::Fixed, strategy));
     let max_rel_error = checks.iter().map(|check| check.max_rel_error).fold(0.0, f64::max);
     let derivatives =
         checks.each_ref().map(|check| check.directions.iter().map(|d| d.derivative).collect::<Vec<_>>());
