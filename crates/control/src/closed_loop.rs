@@ -19,7 +19,9 @@
 //! multiplied by it, what it does itself is not.
 //!
 //! Recorded in every step: `z` and `xi` after it, the actions `u` (without actuator noise) and `v` that led there,
-//! `error`, the mean of `(z - z*)^2` after it (a target that moves is the one that the policy saw), and of a density `moment`, how far centroid and spread are from the target's. Everything but the noise and the cell of a window is differentiated.
+//! `error`, the mean of `(z - z*)^2` after it, and of a density `moment`, how far centroid and spread are
+//! from the target's. Where targets move, they and the loss are about the target that the policy saw in this
+//! step. Everything but the noise and the cell of a window is differentiated.
 
 use crate::actuation::Actuation;
 use crate::config::Config;
@@ -101,9 +103,9 @@ pub fn trace(config: &Config, terms: bool, weights: Option<&[f64]>, targets: Tar
     TracedStep { trace: tracer.finish(), inputs, terms, records }
 }
 
-/// Traces one control step of a task whose actions are given, `action` (`[actions][agents]`, in units of their bounds), a sequence: the
-/// environment of a learner that does not look into the physics, or of a planner that does. The target is fixed. Returns the handle of the actions
-/// with it.
+/// Traces one control step of a task whose actions are given, `action` (`[actions][agents]`, in units of
+/// their bounds), a sequence: the environment of a learner that does not look into the physics, or of a
+/// planner that does. The target is fixed. Returns the handle of the actions with it.
 pub fn driven_trace(config: &Config) -> (TracedStep, Input) {
     let tracer = Tracer::new();
     let action = tracer.sequence("action", policy::actions(config), config.agents);

@@ -195,8 +195,8 @@ impl<T: Real> ClosedLoop<T> {
     /// Inputs of the cases `which`, disturbed by noise and failures as far as the config has any.
     ///
     /// # Panics
-    /// If the cases live on another grid or have another number of agents, or if their targets move and those of
-    /// the loop are fixed.
+    /// If the cases live on another grid or have another number of agents, or if their targets move and those
+    /// of the loop are fixed.
     pub fn batch(&self, cases: &Cases, which: &[usize], disturbance: Disturbance) -> Batch<T> {
         self.batch_of(cases, &Rollout::fresh(which), disturbance)
     }
@@ -236,7 +236,7 @@ impl<T: Real> ClosedLoop<T> {
         Batch { samples: which.len(), values }
     }
 
-    /// The target of a rollout, or those of all its steps. A rollout that goes on meets the targets that come next.
+    /// The target of a rollout, or those of all its steps. A rollout that goes on meets the next targets.
     fn target(&self, cases: &Cases, rollout: &Rollout) -> Vec<f64> {
         match self.targets {
             Targets::Fixed => cases.zt(rollout.case).to_vec(),

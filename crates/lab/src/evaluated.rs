@@ -60,8 +60,8 @@ impl<'a> Evaluated<'a> {
         self.cases.targets() == Targets::Moving
     }
 
-    /// A control step leads to its target: at a state, it is that of the step before. The first state has that of the
-    /// first step.
+    /// A control step leads to its target: at a state, it is that of the step before. The first state has
+    /// that of the first step.
     fn target_of_state(&self, case: usize, state: usize) -> &'a [f64] {
         self.cases.target(case, state.saturating_sub(1))
     }

@@ -56,8 +56,8 @@ pub struct Run2d {
     pub uncontrolled: Vec<Vec<f64>>,
     /// The field with the policy, `[T + 1][nx][ny]`.
     pub controlled: Vec<Vec<f64>>,
-    /// What the field should be: one target for all times, or `[T + 1]` if it moves, each `[nx][ny]`. Empty where the
-    /// field should come to rest.
+    /// What the field should be: one target for all times, or `[T + 1]` if it moves, each `[nx][ny]`. Empty
+    /// where the field should come to rest.
     pub targets: Vec<Vec<f64>>,
     /// Where agents are, `[T + 1][agents]`.
     pub positions: Vec<Vec<[f64; 2]>>,
@@ -139,11 +139,12 @@ impl Run2d {
     pub(crate) fn assert_consistent(&self) {
         let (states, points) = (self.times.len(), self.n[0] * self.n[1]);
         assert!(states > 0 && points > 0, "a run has a state and a field has a point");
+        let moving = self.targets.len() > 1;
         let counts = [
             ("fields without control", self.uncontrolled.len(), states),
             ("fields with control", self.controlled.len(), states),
             ("positions", self.positions.len(), states),
-            ("targets", self.targets.len().max(2), states.max(2)),
+            ("moving targets", if moving { self.targets.len() } else { states }, states),
             ("intensities", self.u.as_ref().map_or(states - 1, Vec::len), states - 1),
         ];
         for (what, count, expected) in counts {

@@ -102,6 +102,21 @@ fn snapshots_have_a_panel_per_moment_and_the_target() {
 }
 
 #[test]
+fn contours_are_those_of_the_target_of_the_moment() {
+    let fixed = heat();
+    let growing = |step: usize| fixed.targets[0].iter().map(|z| z * step as f64 / STEPS as f64).collect();
+    let moving = Run2d { targets: (0..=STEPS).map(growing).collect(), ..fixed.clone() };
+    assert_eq!(fixed.target(3), Some(&fixed.targets[0][..]));
+    assert_eq!(moving.target(STEPS), fixed.target(STEPS));
+    assert!(moving.target(0).unwrap().iter().all(|z| *z == 0.0) && density().target(0).is_none());
+    let [still, moved] = [&fixed, &moving].map(|run| snapshots_2d(run, 760.0).to_svg());
+    assert!(count(&moved, "stroke-dasharray") < count(&still, "stroke-dasharray"), "none at the start");
+    assert_eq!((count(&still, ">(f) target z*<"), count(&moved, ">(f) target z* at the end<")), (1, 1));
+    let [still, moved] = [&fixed, &moving].map(|run| animation(run).to_bytes(AnimationFormat::Gif).unwrap());
+    assert!(still != moved);
+}
+
+#[test]
 fn a_narrow_figure_shows_fewer_times_in_full_rows() {
     for (width, columns) in [(760.0, 6), (510.0, 4), (240.0, 2)] {
         let svg = snapshots_2d(&heat(), width).to_svg();

@@ -428,7 +428,9 @@ mod tests {
         let sets = ["time.steps=4", "noise.sensor=0.1", "failure.share=0.3", "failure.step=1"];
         for task in ["heat1d", "density2d", "heat2d-obstacles"] {
             let config = Config::preset(task).unwrap().with_sets(&sets.map(String::from)).unwrap();
-            let cases = Cases::draw(&config, 0, Pool::Validation, 5, &Threads::new(1), &|_, _| {});
+            let fixed = Cases::draw(&config, 0, Pool::Validation, 5, &Threads::new(1), &|_, _| {});
+            let growing = |k: usize| fixed.zt(k / 3).iter().map(move |z| (1.0 + (k % 3) as f64) * z);
+            let cases = Cases { zt: (0..5 * 3).flat_map(growing).collect(), ..fixed.clone() };
             let params = vec![0.01; param_count(&config)];
             let evaluator = Evaluator::new(&config, &params, &cases, 3, 1);
             let evaluation = |parts: Vec<Range<usize>>| {
@@ -436,9 +438,16 @@ mod tests {
                 parts.into_iter().for_each(|part| tally.add(&evaluator.roll_out(part).unwrap()));
                 Evaluation { seconds: 0.0, ..tally.evaluation() }
             };
-            let parts = evaluator.parts(2.5 * Needs::trajectories(&config));
+            let of_one = Needs::trajectories(&config) + Needs::targets(&config, cases.targets());
+            let parts = evaluator.parts(2.5 * of_one);
             assert_eq!(parts.len(), 3, "{parts:?}");
             assert_eq!(evaluation(parts), evaluation(evaluator.parts(1e12)), "{task}");
+            let towards_first = Evaluator::new(&config, &params, &fixed, 3, 1).controlled(0..5).unwrap();
+            assert_ne!(
+                towards_first.error(0),
+                evaluator.controlled(0..5).unwrap().error(0),
+                "targets that move"
+            );
             let other = Evaluator::new(&config, &params, &cases, 4, 1).controlled(0..5).unwrap();
             assert_ne!(other.error(0), evaluator.controlled(0..5).unwrap().error(0), "another seed");
         }

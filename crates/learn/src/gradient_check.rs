@@ -81,7 +81,8 @@ impl Point {
     }
 }
 
-/// Checks the gradients of the task in `config`, with its options, on short rollouts towards fixed or moving targets.
+/// Checks the gradients of the task in `config`, with its options, on short rollouts towards fixed or moving
+/// targets.
 pub fn check_gradients(config: &Config, targets: Targets, strategy: Strategy) -> GradientCheck {
     let problem = Problem::new(config, targets);
     let start = problem.start();

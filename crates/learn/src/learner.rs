@@ -24,8 +24,8 @@ pub trait Learner {
 /// An RL method is asked to train on targets that move.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "{0} trains on fixed targets: its state knows one target per episode, and those of these cases move; give zt as \
-     [cases][grid], or train with --method cinoc or dpc"
+    "{0} trains on fixed targets: its state knows one target per episode, and those of these cases move; \
+     give zt as [cases][grid], or train with --method cinoc or dpc"
 )]
 pub struct MovingTargets(String);
 
@@ -37,9 +37,8 @@ pub fn check_targets(config: &Config, pool: &Cases) -> Result<(), MovingTargets>
     }
 }
 
-/// Whether a method differentiates through the physics. Such a training can start from the parameters of another
-/// one, and go on from a checkpoint.
-pub fn through_physics(config: &Config) -> bool {
+/// Whether a method differentiates through the physics.
+pub(crate) fn through_physics(config: &Config) -> bool {
     config.method.as_ref().is_none_or(|method| method.name == Algorithm::Dpc)
 }
 

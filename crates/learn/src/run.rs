@@ -26,7 +26,7 @@ use thiserror::Error;
 use crate::checkpoint::Checkpoint;
 use crate::files::{FileError, write_atomically};
 use crate::inputs::Inputs;
-use crate::learner::{Learner, learner};
+use crate::learner::{Learner, learner, through_physics};
 pub use crate::metrics::METRICS;
 use crate::metrics::Metrics;
 use crate::optimiser::Adam;
@@ -256,6 +256,11 @@ impl Run {
         policy(trainer.as_ref()).write(&path)?;
         Ok(Ended::Finished(path))
     }
+}
+
+/// Whether a method can start from the parameters of another training, and go on from a checkpoint.
+pub fn keeps_checkpoints(config: &Config) -> bool {
+    through_physics(config)
 }
 
 fn write_config(folder: &Path, config: &Config) -> Result<(), FileError> {

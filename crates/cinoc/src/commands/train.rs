@@ -14,11 +14,11 @@ use cinoc_lab::report::{Parameters, Report};
 use cinoc_lab::training_log::TrainingLog;
 use cinoc_learn::evaluate::{Evaluation, evaluate, roll_out};
 use cinoc_learn::inputs::{InputFile, Inputs};
-use cinoc_learn::learner::{check_targets, through_physics};
+use cinoc_learn::learner::check_targets;
 use cinoc_learn::memory::Needs;
 use cinoc_learn::policy_file::PolicyFile;
 use cinoc_learn::pool::{cache_folder, cached};
-use cinoc_learn::run::{BEST, CONFIG, Ended, METRICS, Run, RunError, Start};
+use cinoc_learn::run::{BEST, CONFIG, Ended, METRICS, Run, RunError, Start, keeps_checkpoints};
 use cinoc_learn::validation::Validation;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -196,7 +196,7 @@ fn open(
 
 /// The parameters of a policy, which must fit the network of a config.
 fn first_params(path: &Path, config: &Config, tasks: &Tasks) -> Result<Vec<f32>, Failure> {
-    if !through_physics(config) {
+    if !keeps_checkpoints(config) {
         return Err(Failure::Request(format!(
             "--init works with the methods cinoc and dpc; {} starts from its seed",
             config.method_name()

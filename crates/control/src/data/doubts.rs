@@ -50,8 +50,8 @@ impl Cases {
     }
 
     /// Targets that the task cannot hold, a line per reason with the numbers of the cases (from 0): values
-    /// of the wrong sign, values at walls where the field is 0, and masses that stirring cannot change. Of targets
-    /// that move, the worst step counts. A line more if they have other steps than a rollout.
+    /// of the wrong sign, values at walls where the field is 0, and masses that stirring cannot change. Of
+    /// targets that move, the worst step counts. Another line tells if they have other steps than a rollout.
     pub fn doubts(&self, config: &Config) -> Vec<String> {
         let mut doubts: Vec<String> = self.other_steps(config).into_iter().collect();
         if !config.task.tracks {
@@ -105,7 +105,8 @@ impl Cases {
         };
         let first = given.min(steps);
         Some(format!(
-            "zt has {given} control steps and a rollout {steps} (time.steps): the first {first} targets move, {what}"
+            "zt has {given} control steps and a rollout {steps} (time.steps): the first {first} targets \
+             move, {what}"
         ))
     }
 }
@@ -189,8 +190,8 @@ mod tests {
         cases.zt[(2 * 3 + 1) * cases.n + 40] = -0.2;
         assert_eq!(cases.doubts(&config), ["the target of case 3 has negative values; z is never negative"]);
         let longer = config.with_sets(&["time.steps=5".to_string()]).unwrap();
-        let told = "zt has 2 control steps and a rollout 5 (time.steps): the first 2 targets move, then the last one stays";
-        assert_eq!(cases.doubts(&longer)[0], told);
+        assert!(cases.doubts(&longer)[0].starts_with("zt has 2 control steps and a rollout 5 (time.steps)"));
+        assert!(cases.doubts(&longer)[0].ends_with("then the last one stays"));
         // a negative temperature is nothing special
         let (config, mut cases) = drawn("heat1d", &[]);
         cases.zt[50] = -3.0;

@@ -28,11 +28,14 @@ pub fn space_time(evaluated: &Evaluated, case: usize, width: f64) -> Figure {
     let field = |z: &[f64], title: &str| map(evaluated, z).title(title).colour_map(colours).limits(low, high);
     let mut panels = vec![
         field(&uncontrolled, "uncontrolled"),
-        with_paths(field(&controlled, "controlled, with agents"), evaluated, case).colour_bar("z"),
+        with_paths(field(&controlled, "controlled, with agents"), evaluated, case),
     ];
     if evaluated.targets_move() {
         panels.push(field(&target, "target z*"));
     }
+    // one colour bar, at the end of the maps that share it
+    let last = panels.pop().expect("maps of the field").colour_bar("z");
+    panels.push(last);
     panels.push(
         map(evaluated, &error)
             .title("error, controlled")

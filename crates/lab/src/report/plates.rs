@@ -84,7 +84,8 @@ fn rows(run: &Run2d) -> String {
             "; at the end of the rows, the target and the error that remains at the end, in colours of its own"
         }
         _ => {
-            "; at the end of the rows, the target and the error at the end, in colours of its own; the target moves"
+            "; at the end of the rows, the target and the error at the end, in colours of its own; the \
+             target moves"
         }
     };
     format!("The field without control (upper row) and with control (lower row), in the same colours{last}")

@@ -13,7 +13,8 @@ const LEAST: f64 = 112.0;
 
 /// The field without control (above) and with control (below) from start to end, all in the same colours,
 /// with agents and their trails, obstacles, and contour lines of the target (dashed where it is negative).
-/// The last column has the target (if it moves, that at the end) and the remaining error. A legend explains what is drawn over the fields.
+/// The last column has the target (if it moves, that at the end) and the remaining error. A legend explains
+/// what is drawn over the fields.
 ///
 /// # Panics
 ///
