@@ -104,7 +104,7 @@ fn snapshots_have_a_panel_per_moment_and_the_target() {
 #[test]
 fn contours_are_those_of_the_target_of_the_moment() {
     let fixed = heat();
-    let growing = |step: usize| fixed.targets[0].iter().map(|z| z * step as f64 / STEPS as f64).collect();
+    let growing = |step: usize| fixed.targets[0].iter().map(|z| z * (step as f64 / STEPS as f64)).collect();
     let moving = Run2d { targets: (0..=STEPS).map(growing).collect(), ..fixed.clone() };
     assert_eq!(fixed.target(3), Some(&fixed.targets[0][..]));
     assert_eq!(moving.target(STEPS), fixed.target(STEPS));
@@ -112,8 +112,6 @@ fn contours_are_those_of_the_target_of_the_moment() {
     let [still, moved] = [&fixed, &moving].map(|run| snapshots_2d(run, 760.0).to_svg());
     assert!(count(&moved, "stroke-dasharray") < count(&still, "stroke-dasharray"), "none at the start");
     assert_eq!((count(&still, ">(f) target z*<"), count(&moved, ">(f) target z* at the end<")), (1, 1));
-    let [still, moved] = [&fixed, &moving].map(|run| animation(run).to_bytes(AnimationFormat::Gif).unwrap());
-    assert!(still != moved);
 }
 
 #[test]
