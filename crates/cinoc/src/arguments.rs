@@ -131,7 +131,8 @@ pub struct Train {
     /// must have the same sizes; physics, number of agents and all other settings may differ.
     #[arg(long, value_name = "POLICY")]
     pub init: Option<PathBuf>,
-    /// Train on the cases of this safetensors file (z0, zt and optionally xi0) instead of drawn ones.
+    /// Train on the cases of this safetensors file (z0, zt and optionally xi0) instead of drawn ones. With an
+    /// axis of control steps in zt the targets move.
     #[arg(long, value_name = "FILE")]
     pub cases: Option<PathBuf>,
     /// Validate and report on the cases of this file instead of drawn ones.
@@ -227,12 +228,12 @@ Shapes: a field is [n] or [n_x, n_y], positions are [agents] or [agents, 2].
 A field on a finer grid is read as `cinoc eval --set grid.n=N` reads it.
 Leave failed agents out of the positions.")]
 pub struct Act {
-    /// Run directory or policy file.
+    /// Run directory or policy file. Of a run that is not finished, its checkpoint is used.
     pub policy: PathBuf,
     /// The field as it is now.
     #[arg(long, value_name = "FILE")]
     pub field: PathBuf,
-    /// The target [default: 0, if the task drives the field to rest].
+    /// The target, of a moving one that of now [default: 0, if the task drives the field to rest].
     #[arg(long, value_name = "FILE")]
     pub target: Option<PathBuf>,
     /// Where the agents are [default: where they start].
@@ -318,7 +319,7 @@ pub struct Sweep {
     /// What to change: agents, noise, failure, grid, physics (every coefficient of the equation in turn), or
     /// physics.NAME (one of them).
     pub axis: String,
-    /// Run directory or policy file.
+    /// Run directory or policy file. Of a run that is not finished, its checkpoint is used.
     pub policy: PathBuf,
     /// Values to measure at, absolute (10,20,40) or multiples of the value in training (x0.5,x2). agents:
     /// numbers of agents; grid: points along x; physics.NAME: the coefficient; noise: standard deviations of

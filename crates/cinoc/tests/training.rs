@@ -110,7 +110,7 @@ fn an_extended_run_has_the_bits_of_one_with_the_same_parts() {
 }
 
 #[test]
-fn a_run_that_is_not_finished_is_evaluated_and_plotted_from_its_checkpoint() {
+fn a_run_that_is_not_finished_is_used_from_its_checkpoint() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     assert!(train(at, "heat1d", &[]).status.success());
@@ -123,8 +123,17 @@ fn a_run_that_is_not_finished_is_evaluated_and_plotted_from_its_checkpoint() {
     done(at, &["plot", "run", "--cases", "2", "--out", "pictures"]);
     let report = fs::read_to_string(at.join("pictures/report.md")).unwrap();
     assert!(report.contains("the checkpoint after 6 of 6 updates: the run is not finished"), "{report}");
+    fs::write(at.join("z.csv"), "0.1\n".repeat(100)).unwrap();
+    let sweep = ["sweep", "agents", "run", "--values", "x2", "--cases", "2"];
+    let act = ["act", "run", "--field", "z.csv", "--target", "z.csv"];
+    for command in [&sweep[..], &act] {
+        let [_, note] = done(at, command);
+        assert!(note.contains("after 6 of 6 updates"), "{command:?}: {note}");
+    }
     fs::remove_file(at.join("run/checkpoint.safetensors")).unwrap();
-    refused(at, &["eval", "run"], &["not finished"]);
+    for command in [&["eval", "run"][..], &sweep, &act] {
+        refused(at, command, &["not finished"]);
+    }
 }
 
 #[test]

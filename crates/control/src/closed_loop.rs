@@ -10,7 +10,7 @@
 //! | `xi` | state if agents move, else fixed | always |
 //! | `previous_v` | state | the objective has `accel` or `smooth` |
 //! | `start`, the first field again | fixed | the objective has `mass` |
-//! | `target` | fixed | always |
+//! | `target` | fixed, or a sequence if targets move | always |
 //! | `sensor_noise` (per grid point), `actuator_noise` (per agent): N(0, 1) | sequence | their standard deviation is above 0 |
 //! | `alive`, 1 or 0 per agent | sequence | `failure.share` is above 0, or `train.failure` and there is an objective |
 //! | `importance`, a factor on the errors of a case | fixed | `train.hold` is above 0, and there is an objective |
@@ -19,10 +19,13 @@
 //! multiplied by it, what it does itself is not.
 //!
 //! Recorded in every step: `z` and `xi` after it, the actions `u` (without actuator noise) and `v` that led there,
-//! `error`, the mean of `(z - z*)^2` after it, and of a density `moment`, how far centroid and spread are from the target's. Everything but the noise and the cell of a window is differentiated.
+//! `error`, the mean of `(z - z*)^2` after it, and of a density `moment`, how far centroid and spread are
+//! from the target's. Where targets move, they and the loss are about the target that the policy saw in this
+//! step. Everything but the noise and the cell of a window is differentiated.
 
 use crate::actuation::Actuation;
 use crate::config::Config;
+use crate::data::Targets;
 use crate::disturbance::RandomInput;
 use crate::moments::{Coordinates, Moments};
 use crate::objective::{self, LossTerm, Step, Weights};
@@ -63,7 +66,7 @@ pub struct StepInputs {
 }
 
 impl StepInputs {
-    /// The inputs that are given before the first step.
+    /// The inputs that are given before the first step, if the target is fixed.
     pub fn before_first_step(&self) -> impl Iterator<Item = Input> {
         let StepInputs { z, target, xi, previous_v, start, importance, random: _ } = *self;
         [Some(z), Some(target), xi, previous_v, start, importance].into_iter().flatten()
@@ -88,24 +91,26 @@ pub struct StepRecords {
 }
 
 /// Traces one control step with `config.agents` agents, with the terms of the objective or without, the agents with weights
-/// or all of weight 1.
+/// or all of weight 1, towards targets that are fixed or move.
 ///
 /// # Panics
 /// If the weights are not one per agent, or they come with the term `coll`.
-pub fn trace(config: &Config, terms: bool, weights: Option<&[f64]>) -> TracedStep {
+pub fn trace(config: &Config, terms: bool, weights: Option<&[f64]>, targets: Targets) -> TracedStep {
     let tracer = Tracer::new();
     let policy = Box::new(Policy::declare(&tracer, config));
-    let (inputs, terms, records) = control_step(&tracer, config, terms, weights, Decides::Policy(policy));
+    let (inputs, terms, records) =
+        control_step(&tracer, config, terms, weights, targets, Decides::Policy(policy));
     TracedStep { trace: tracer.finish(), inputs, terms, records }
 }
 
-/// Traces one control step of a task whose actions are given, `action` (`[actions][agents]`, in units of their bounds), a sequence: the
-/// environment of a learner that does not look into the physics, or of a planner that does. Returns the handle of the actions
-/// with it.
+/// Traces one control step of a task whose actions are given, `action` (`[actions][agents]`, in units of
+/// their bounds), a sequence: the environment of a learner that does not look into the physics, or of a
+/// planner that does. The target is fixed. Returns the handle of the actions with it.
 pub fn driven_trace(config: &Config) -> (TracedStep, Input) {
     let tracer = Tracer::new();
     let action = tracer.sequence("action", policy::actions(config), config.agents);
-    let (inputs, terms, records) = control_step(&tracer, config, true, None, Decides::Caller(action));
+    let (inputs, terms, records) =
+        control_step(&tracer, config, true, None, Targets::Fixed, Decides::Caller(action));
     let action = action.input();
     (TracedStep { trace: tracer.finish(), inputs, terms, records }, action)
 }
@@ -117,10 +122,10 @@ enum Decides<'t> {
     Caller(Var<'t>),
 }
 
-/// Traces one control interval without agents: state `z`, fixed `target`, records `z` and `error`.
-pub fn uncontrolled_trace(config: &Config) -> TracedStep {
+/// Traces one control interval without agents: state `z`, input `target`, records `z` and `error`.
+pub fn uncontrolled_trace(config: &Config, targets: Targets) -> TracedStep {
     let (tracer, z_rows, (rows, cols)) = (Tracer::new(), config.state_shape().0, config.shape());
-    let (z, target) = (tracer.state("z", z_rows, cols), tracer.fixed("target", z_rows, cols));
+    let (z, target) = (tracer.state("z", z_rows, cols), target(&tracer, config, targets));
     let dynamics = config.dynamics();
     let fields = dynamics.forcing_fields();
     let nothing = tracer.constant(fields * rows, cols, vec![0.0; fields * rows * cols]);
@@ -144,11 +149,12 @@ fn control_step<'t>(
     config: &Config,
     terms: bool,
     weights: Option<&[f64]>,
+    targets: Targets,
     decides: Decides<'t>,
 ) -> (StepInputs, Vec<(&'static LossTerm, Term)>, StepRecords) {
     let ((rows, cols), dims, agents) = (config.state_shape(), config.task.dims, config.agents);
     let dynamics = config.dynamics();
-    let (z, target) = (tracer.state("z", rows, cols), tracer.fixed("target", rows, cols));
+    let (z, target) = (tracer.state("z", rows, cols), target(tracer, config, targets));
     let xi =
         if config.mobile() { tracer.state("xi", dims, agents) } else { tracer.fixed("xi", dims, agents) };
     let previous_v = (terms && objective::needs_previous_velocity(config))
@@ -220,6 +226,15 @@ fn control_step<'t>(
         random,
     };
     (inputs, terms, records)
+}
+
+/// Declares what the field should become: once, or for every step.
+fn target<'t>(tracer: &'t Tracer, config: &Config, targets: Targets) -> Var<'t> {
+    let (rows, cols) = config.state_shape();
+    match targets {
+        Targets::Fixed => tracer.fixed("target", rows, cols),
+        Targets::Moving => tracer.sequence("target", rows, cols),
+    }
 }
 
 /// Mean square of what is left to do: the distance of the tracked fields from their targets.

@@ -99,6 +99,7 @@ impl<T: Real> Decision<T> {
     }
 
     /// A controller with these parameters, towards this target. What depends on them only is worked out here.
+    /// If the target moves, ask for another controller with the target of the moment.
     pub fn controller(&self, params: &[T], target: &[T]) -> Controller<T> {
         let inputs = Inputs::new(1, 0, params).with(self.seen.target, target);
         let room = |record: Record| (record, vec![T::default(); record.shape().size()]);

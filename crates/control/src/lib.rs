@@ -22,7 +22,7 @@ pub mod task;
 mod tasks;
 
 pub use config::Config;
-pub use data::{Cases, Pool};
+pub use data::{Cases, Pool, Targets};
 pub use decision::{Controller, Decision};
 pub use disturbance::Disturbance;
 pub use random::Purpose;

@@ -5,6 +5,7 @@
 
 use crate::closed_loop::{self, StepInputs, StepRecords, TracedStep};
 use crate::config::Config;
+use crate::data::Targets;
 use crate::disturbance::RandomInput;
 use cinoc_adjoint::{Input, Inputs, Program, Record, Session, Threads};
 
@@ -50,7 +51,13 @@ impl LiveLoop {
         // any agent may be silenced, so the trace has the input that says who is alive
         let mut failing = config.clone();
         failing.failure.share = 1.0;
-        LiveLoop::start(config, closed_loop::trace(&failing, false, None), params, state, target)
+        LiveLoop::start(
+            config,
+            closed_loop::trace(&failing, false, None, Targets::Fixed),
+            params,
+            state,
+            target,
+        )
     }
 
     /// The physics alone.
@@ -58,7 +65,7 @@ impl LiveLoop {
     /// # Panics
     /// If the numbers are not those of a field.
     pub fn uncontrolled(config: &Config, state: &LiveState, target: &[f32]) -> LiveLoop {
-        LiveLoop::start(config, closed_loop::uncontrolled_trace(config), &[], state, target)
+        LiveLoop::start(config, closed_loop::uncontrolled_trace(config, Targets::Fixed), &[], state, target)
     }
 
     fn start(
@@ -74,7 +81,7 @@ impl LiveLoop {
             session: Session::new(&Program::new(&step.trace, 1), &given),
             inputs: step.inputs,
             records: step.records,
-            threads: Threads::new(1),
+            threads: Threads::one(),
             mobile: config.mobile(),
             target: target.to_vec(),
         }

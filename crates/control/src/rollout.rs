@@ -5,7 +5,7 @@
 use crate::agents::start_positions;
 use crate::closed_loop::{self, StepInputs, StepRecords, TracedStep};
 use crate::config::Config;
-use crate::data::Cases;
+use crate::data::{Cases, Targets};
 use crate::disturbance::Disturbance;
 use crate::objective::LossTerm;
 use cinoc_adjoint::{Gradient, Input, Inputs, Outcome, Program, Real, Strategy, Term, Threads};
@@ -29,10 +29,43 @@ use cinoc_adjoint::{Gradient, Input, Inputs, Outcome, Program, Real, Strategy, T
 /// ```
 pub struct ClosedLoop<T: Real> {
     config: Config,
+    form: Form,
+    targets: Targets,
     program: Program<T>,
     inputs: StepInputs,
     records: StepRecords,
     terms: Vec<WeightedTerm>,
+}
+
+/// What a loop consists of.
+#[derive(Clone, Debug)]
+enum Form {
+    /// Policy and loss.
+    Complete,
+    /// The same with derivatives for parameters only.
+    Training,
+    /// The same with weights of the agents.
+    Weighted(Vec<f64>),
+    /// The policy without a loss.
+    Observed,
+    /// The physics alone.
+    Uncontrolled,
+}
+
+impl Form {
+    fn trace(&self, config: &Config, targets: Targets) -> TracedStep {
+        let with_loss = |weights| closed_loop::trace(config, true, weights, targets);
+        match self {
+            Form::Complete => with_loss(None),
+            Form::Training => {
+                let step = with_loss(None);
+                TracedStep { trace: step.trace.inputs_given(), ..step }
+            }
+            Form::Weighted(weights) => with_loss(Some(weights)),
+            Form::Observed => closed_loop::trace(config, false, None, targets),
+            Form::Uncontrolled => closed_loop::uncontrolled_trace(config, targets),
+        }
+    }
 }
 
 /// A term of the loss as this loop computes it.
@@ -84,14 +117,13 @@ pub struct Batch<T> {
 impl<T: Real> ClosedLoop<T> {
     /// The loop with the policy in it; `chunk` samples are worked on together.
     pub fn new(config: &Config, chunk: usize) -> ClosedLoop<T> {
-        ClosedLoop::build(config, closed_loop::trace(config, true, None), chunk)
+        ClosedLoop::build(config, Form::Complete, Targets::Fixed, chunk)
     }
 
     /// The same for training: derivatives with respect to the parameters are wanted, those with respect to target, noise
     /// and places of static agents are left out.
     pub fn for_training(config: &Config, chunk: usize) -> ClosedLoop<T> {
-        let step = closed_loop::trace(config, true, None);
-        ClosedLoop::build(config, TracedStep { trace: step.trace.inputs_given(), ..step }, chunk)
+        ClosedLoop::build(config, Form::Training, Targets::Fixed, chunk)
     }
 
     /// The same with agents that stand for many, or for parts of one: an agent of weight `w` does to the field what `w`
@@ -100,20 +132,29 @@ impl<T: Real> ClosedLoop<T> {
     /// # Panics
     /// If the weights are not one per agent, or the objective has the term `coll`, which is about pairs.
     pub fn weighted(config: &Config, weights: &[f64], chunk: usize) -> ClosedLoop<T> {
-        ClosedLoop::build(config, closed_loop::trace(config, true, Some(weights)), chunk)
+        ClosedLoop::build(config, Form::Weighted(weights.to_vec()), Targets::Fixed, chunk)
     }
 
     /// The loop without its loss: to see what a policy does, at a cost that grows with the agents and not with their pairs.
     pub fn observed(config: &Config, chunk: usize) -> ClosedLoop<T> {
-        ClosedLoop::build(config, closed_loop::trace(config, false, None), chunk)
+        ClosedLoop::build(config, Form::Observed, Targets::Fixed, chunk)
     }
 
     /// The physics alone: no agents, no parameters, no loss. Records `z` and `error`.
     pub fn uncontrolled(config: &Config, chunk: usize) -> ClosedLoop<T> {
-        ClosedLoop::build(config, closed_loop::uncontrolled_trace(config), chunk)
+        ClosedLoop::build(config, Form::Uncontrolled, Targets::Fixed, chunk)
     }
 
-    fn build(config: &Config, step: TracedStep, chunk: usize) -> ClosedLoop<T> {
+    /// The same loop for the targets of some cases: they are fixed, unless this says that they move.
+    pub fn with_targets(self, targets: Targets) -> ClosedLoop<T> {
+        if targets == self.targets {
+            return self;
+        }
+        ClosedLoop::build(&self.config, self.form, targets, self.program.chunk())
+    }
+
+    fn build(config: &Config, form: Form, targets: Targets, chunk: usize) -> ClosedLoop<T> {
+        let step = form.trace(config, targets);
         let weighted = |&(term, handle): &(&'static LossTerm, Term)| WeightedTerm {
             name: term.name,
             weight: term.weight(config),
@@ -122,6 +163,8 @@ impl<T: Real> ClosedLoop<T> {
         };
         ClosedLoop {
             config: config.clone(),
+            form,
+            targets,
             program: Program::new(&step.trace, chunk),
             inputs: step.inputs,
             records: step.records,
@@ -152,7 +195,8 @@ impl<T: Real> ClosedLoop<T> {
     /// Inputs of the cases `which`, disturbed by noise and failures as far as the config has any.
     ///
     /// # Panics
-    /// If the cases live on another grid or have another number of agents.
+    /// If the cases live on another grid or have another number of agents, or if their targets move and those
+    /// of the loop are fixed.
     pub fn batch(&self, cases: &Cases, which: &[usize], disturbance: Disturbance) -> Batch<T> {
         self.batch_of(cases, &Rollout::fresh(which), disturbance)
     }
@@ -172,7 +216,7 @@ impl<T: Real> ClosedLoop<T> {
             values.push((input, all));
         };
         give(*z, &|_, rollout| cases.z0(rollout.case).to_vec());
-        give(*target, &|_, rollout| cases.zt(rollout.case).to_vec());
+        give(*target, &|_, rollout| self.target(cases, rollout));
         start.iter().for_each(|input| give(*input, &|_, rollout| cases.z0(rollout.case).to_vec()));
         if let Some(xi) = xi {
             let places = start_positions(&self.config);
@@ -190,6 +234,18 @@ impl<T: Real> ClosedLoop<T> {
             give(input, &|sample, rollout| disturbance.draw(&self.config, what, sample, rollout.rounds));
         }
         Batch { samples: which.len(), values }
+    }
+
+    /// The target of a rollout, or those of all its steps. A rollout that goes on meets the next targets.
+    fn target(&self, cases: &Cases, rollout: &Rollout) -> Vec<f64> {
+        match self.targets {
+            Targets::Fixed => cases.zt(rollout.case).to_vec(),
+            Targets::Moving => {
+                let (steps, rounds) = (self.config.time.steps, rollout.rounds);
+                let steps = rounds * steps..(rounds + 1) * steps;
+                steps.flat_map(|step| cases.target(rollout.case, step)).copied().collect()
+            }
+        }
     }
 
     /// Lets a sample of a batch begin where a rollout ended. With `train.hold` it counts `train.hold_weight` times as

@@ -4,7 +4,7 @@
 //! on time has T + 1 values, the first from the case itself; only actions, which lead from one state to the next, have T.
 
 use cinoc_control::agents::start_positions;
-use cinoc_control::{Cases, Config, Trajectories};
+use cinoc_control::{Cases, Config, Targets, Trajectories};
 use cinoc_learn::evaluate::Rollouts;
 
 /// Cases of a task, rolled out with and without control.
@@ -50,9 +50,20 @@ impl<'a> Evaluated<'a> {
         states.flat_map(|state| self.shown(state)).copied().collect()
     }
 
-    /// What that field should become, `[n]`.
-    pub fn target(&self, case: usize) -> &'a [f64] {
-        self.shown(self.cases.zt(case))
+    /// What that field should be at a state, from 0 at t = 0, `[n]`.
+    pub fn target(&self, case: usize, state: usize) -> &'a [f64] {
+        self.shown(self.target_of_state(case, state))
+    }
+
+    /// Whether what the field should be changes with time.
+    pub fn targets_move(&self) -> bool {
+        self.cases.targets() == Targets::Moving
+    }
+
+    /// A control step leads to its target: at a state, it is that of the step before. The first state has
+    /// that of the first step.
+    fn target_of_state(&self, case: usize, state: usize) -> &'a [f64] {
+        self.cases.target(case, state.saturating_sub(1))
     }
 
     /// The field of a state that figures show.
@@ -64,7 +75,7 @@ impl<'a> Evaluated<'a> {
     /// Mean of `(z - z*)²` of a case, `[T + 1]`.
     pub fn error(&self, control: Control, case: usize) -> Vec<f64> {
         let (points, fields) = (self.config.points(), &self.config.task.fields);
-        let squares = self.cases.z0(case).iter().zip(self.cases.zt(case)).enumerate();
+        let squares = self.cases.z0(case).iter().zip(self.target_of_state(case, 0)).enumerate();
         let tracked = squares.filter(|(i, _)| fields[i / points].tracked);
         let tracked: Vec<f64> = tracked.map(|(_, (z, target))| (z - target).powi(2)).collect();
         let mut error = vec![tracked.iter().sum::<f64>() / tracked.len() as f64];

@@ -56,8 +56,9 @@ pub struct Run2d {
     pub uncontrolled: Vec<Vec<f64>>,
     /// The field with the policy, `[T + 1][nx][ny]`.
     pub controlled: Vec<Vec<f64>>,
-    /// What the field should become, `[nx][ny]`; `None` where it should come to rest.
-    pub target: Option<Vec<f64>>,
+    /// What the field should be: one target for all times, or `[T + 1]` if it moves, each `[nx][ny]`. Empty
+    /// where the field should come to rest.
+    pub targets: Vec<Vec<f64>>,
     /// Where agents are, `[T + 1][agents]`.
     pub positions: Vec<Vec<[f64; 2]>>,
     /// Their intensities, `[T][agents]`; `None` where they have none.
@@ -92,6 +93,11 @@ impl Run2d {
                 .map(<[f64]>::to_vec)
                 .collect::<Vec<_>>()
         };
+        let targets = match (task.tracks, evaluated.targets_move()) {
+            (false, _) => 0,
+            (true, false) => 1,
+            (true, true) => evaluated.steps() + 1,
+        };
         Ok(Run2d {
             n: [x.n, y.n],
             lengths: [x.length, y.length],
@@ -101,11 +107,17 @@ impl Run2d {
             times: evaluated.times(),
             uncontrolled: states(Control::Off),
             controlled: states(Control::On),
-            target: task.tracks.then(|| evaluated.target(case).to_vec()),
+            targets: (0..targets).map(|state| evaluated.target(case, state).to_vec()).collect(),
             positions: evaluated.agents(case).chunks_exact(2 * agents).map(positions).collect(),
             u: evaluated.intensities(case).map(|u| u.chunks_exact(agents).map(<[f64]>::to_vec).collect()),
             obstacles: Discs::of(config).map_or_else(Vec::new, |discs| discs_of(&discs)),
         })
+    }
+
+    /// What the field should be at a state, from 0 at t = 0; `None` where it should come to rest.
+    pub fn target(&self, state: usize) -> Option<&[f64]> {
+        let last = self.targets.len().checked_sub(1)?;
+        Some(&self.targets[state.min(last)])
     }
 
     /// Control steps.
@@ -127,16 +139,18 @@ impl Run2d {
     pub(crate) fn assert_consistent(&self) {
         let (states, points) = (self.times.len(), self.n[0] * self.n[1]);
         assert!(states > 0 && points > 0, "a run has a state and a field has a point");
+        let moving = self.targets.len() > 1;
         let counts = [
             ("fields without control", self.uncontrolled.len(), states),
             ("fields with control", self.controlled.len(), states),
             ("positions", self.positions.len(), states),
+            ("moving targets", if moving { self.targets.len() } else { states }, states),
             ("intensities", self.u.as_ref().map_or(states - 1, Vec::len), states - 1),
         ];
         for (what, count, expected) in counts {
             assert_eq!(count, expected, "number of {what}");
         }
-        let fields = self.uncontrolled.iter().chain(&self.controlled).chain(&self.target);
+        let fields = self.uncontrolled.iter().chain(&self.controlled).chain(&self.targets);
         assert!(fields.map(Vec::len).all(|count| count == points), "every field has {points} points");
         let agents = self.agents();
         let lists = self.positions.iter().map(Vec::len).chain(self.u.iter().flatten().map(Vec::len));
@@ -158,7 +172,7 @@ mod tests {
             times: vec![0.0, 0.5],
             uncontrolled: vec![vec![0.0]; 2],
             controlled: vec![vec![0.0]; 2],
-            target: None,
+            targets: vec![],
             positions: vec![vec![[0.1, 0.1], [0.5, 0.5]], vec![[0.1, 1.9], [0.8, 0.9]]],
             u: Some(vec![vec![-3.0, 1.0]]),
             obstacles: vec![],

@@ -31,7 +31,7 @@ fn heat() -> Run2d {
         field: "z".into(),
         uncontrolled: times.iter().map(|t| start.iter().map(|z| z * (-3.0 * t).exp()).collect()).collect(),
         controlled: (0..=STEPS).map(|step| mix(step as f64 / STEPS as f64)).collect(),
-        target: Some(target),
+        targets: vec![target],
         positions: (0..=STEPS).map(|step| (0..9).map(|i| agent(i, step)).collect()).collect(),
         u: Some((0..STEPS).map(|step| (0..9).map(|i| ((i + step) as f64).sin()).collect()).collect()),
         obstacles: vec![Disc { centre: [0.15, 0.5], radius: 0.08, margin: 0.04 }],
@@ -53,7 +53,7 @@ fn density() -> Run2d {
         times: vec![0.0, 1.0, 2.0],
         uncontrolled: vec![corner.clone(); states],
         controlled: vec![corner; states],
-        target: None,
+        targets: vec![],
         positions: vec![vec![]; states],
         u: None,
         obstacles: vec![],
@@ -99,6 +99,19 @@ fn snapshots_have_a_panel_per_moment_and_the_target() {
     assert_eq!((count(&svg, ">x<"), count(&svg, ">y<")), (6, 2), "axes have names");
     // every panel of the lower row has ticks on x, the first of every row on y
     assert!(count(&svg, ">1<") >= 6 && count(&svg, ">0.5<") >= 2, "axes have ticks");
+}
+
+#[test]
+fn contours_are_those_of_the_target_of_the_moment() {
+    let fixed = heat();
+    let growing = |step: usize| fixed.targets[0].iter().map(|z| z * (step as f64 / STEPS as f64)).collect();
+    let moving = Run2d { targets: (0..=STEPS).map(growing).collect(), ..fixed.clone() };
+    assert_eq!(fixed.target(3), Some(&fixed.targets[0][..]));
+    assert_eq!(moving.target(STEPS), fixed.target(STEPS));
+    assert!(moving.target(0).unwrap().iter().all(|z| *z == 0.0) && density().target(0).is_none());
+    let [still, moved] = [&fixed, &moving].map(|run| snapshots_2d(run, 760.0).to_svg());
+    assert!(count(&moved, "stroke-dasharray") < count(&still, "stroke-dasharray"), "none at the start");
+    assert_eq!((count(&still, ">(f) target z*<"), count(&moved, ">(f) target z* at the end<")), (1, 1));
 }
 
 #[test]

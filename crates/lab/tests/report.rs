@@ -7,7 +7,10 @@ use cinoc_adjoint::Threads;
 use cinoc_control::policy::initial_params;
 use cinoc_control::random::{Purpose, stream};
 use cinoc_control::{Cases, Config, Pool};
-use cinoc_lab::figures::Format;
+use cinoc_figure::Figure;
+use cinoc_lab::Evaluated;
+use cinoc_lab::evaluated::Control;
+use cinoc_lab::figures::{Format, space_time};
 use cinoc_lab::report::{Parameters, Report, ReportError};
 use cinoc_learn::evaluate::{Evaluation, Rollouts, evaluate, roll_out};
 use cinoc_learn::inputs::{InputFile, Inputs};
@@ -23,6 +26,11 @@ struct Small {
 impl Small {
     /// Two cases, twelve steps.
     fn new(task: &str) -> Small {
+        Small::with(task, |_| {})
+    }
+
+    /// The same with other cases.
+    fn with(task: &str, change: impl Fn(&mut Cases)) -> Small {
         let mut sets = vec!["time.steps=12".to_string()];
         if task == "ks1d" {
             sets.push("data.spin_up=20".to_string());
@@ -30,7 +38,8 @@ impl Small {
         let config = Config::resolve(task, None, &sets).unwrap();
         let params = initial_params(&config, &mut stream(1, Purpose::Parameters, 0));
         let params: Vec<f32> = params.iter().map(|&p| p as f32).collect();
-        let cases = Cases::draw(&config, 1, Pool::Validation, 2, &Threads::one(), &|_, _| {});
+        let mut cases = Cases::draw(&config, 1, Pool::Validation, 2, &Threads::one(), &|_, _| {});
+        change(&mut cases);
         let rollouts = roll_out(&config, &params, &cases, &Threads::one()).unwrap();
         let evaluation = evaluate(&config, &cases, &rollouts);
         Small { policy: PolicyFile { config, params }, cases, rollouts, evaluation }
@@ -124,6 +133,38 @@ fn every_task_gets_a_report_with_its_figures() {
             }
         }
     }
+}
+
+#[test]
+fn figures_show_the_target_of_the_moment() {
+    // a target per step, each higher than the one before
+    let moving = |cases: &mut Cases| {
+        let higher = |k: usize| cases.zt(k / 12).iter().map(move |z| (1.0 + (k % 12) as f64) * z);
+        cases.zt = (0..2 * 12).flat_map(higher).collect();
+    };
+    let small = Small::with("heat1d", moving);
+    let (config, cases, rollouts) = (&small.policy.config, &small.cases, &small.rollouts);
+    let evaluated = Evaluated { config, cases, rollouts };
+    assert!(evaluated.targets_move());
+    let seen = [0, 1, 2, 12].map(|state| evaluated.target(1, state));
+    assert_eq!(seen, [0, 0, 1, 11].map(|step| cases.target(1, step)), "a step leads to its target");
+    let error = evaluated.error(Control::On, 1);
+    let first = cases.z0(1).iter().zip(cases.target(1, 0)).map(|(z, t)| (z - t).powi(2)).sum::<f64>();
+    assert_eq!((error.len(), error[0]), (13, first / 100.0));
+
+    let count = |figure: Figure, what: &str| figure.to_svg().matches(what).count();
+    assert_eq!(count(space_time(&evaluated, 1, 760.0), " target z*<"), 1);
+    let fixed = Small::new("heat1d");
+    let still = Evaluated { config, cases: &fixed.cases, rollouts: &fixed.rollouts };
+    assert_eq!(count(space_time(&still, 1, 760.0), " target z*<"), 0);
+
+    let folder = tempfile::tempdir().unwrap();
+    let text = small.write(folder.path(), None);
+    assert!(text.contains("and the target (c), in the same colours, and the remaining error (d)"), "{text}");
+    assert!(!text.contains("published"), "the published targets are fixed: {text}");
+    let plane = Small::with("heat2d", moving);
+    let text = plane.write(folder.path(), None);
+    assert!(text.contains("the target moves"), "{text}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Cases that users bring: a safetensors file with `z0` and, where the task has a target, `zt` (`[cases][n]` or `[cases][n_x][n_y]`, f32 or
 //! f64; of a state with several fields `[cases][fields]...`, targets of the tracked ones), optionally `xi0` (`[cases][agents]` or `[cases][agents][2]`).
+//! Targets that move are `[cases][steps]...`: one per control step.
 
 use std::path::Path;
 
@@ -18,21 +19,28 @@ fn parse(file: &Tensors, config: &Config) -> Result<Cases, String> {
     file.check_finite().map_err(|error| error.to_string().replace("; the run that wrote it diverged", ""))?;
     let (n, fields) = (config.state_size(), &config.task.fields);
     let tracked = fields.iter().filter(|field| field.tracked).count();
-    let z0 = stack(file, "z0", &extents(config, fields.len()), "grid points")?;
+    let z0 = stack(file, "z0", &extents(config, fields.len()), "grid points", false)?;
     let count = z0.len() / n;
     if count == 0 {
         return Err("tensor \"z0\" holds no case".to_string());
     }
     let zt = match (file.tensors.contains_key("zt"), config.task.tracks) {
         (true, _) => {
-            let targets = stack(file, "zt", &extents(config, tracked), "grid points")?;
+            let targets = stack(file, "zt", &extents(config, tracked), "grid points", true)?;
             of_all_fields(config, &targets)
         }
         (false, false) => vec![0.0; count * n],
         (false, true) => return Err(format!("no tensor \"zt\": {} needs a target per case", config.task)),
     };
-    if zt.len() != z0.len() {
-        return Err(format!("{count} cases in \"z0\" but {} in \"zt\"", zt.len() / n));
+    if let Some(targets) = file.tensors.get("zt") {
+        if targets.shape[0] != count {
+            return Err(format!("{count} cases in \"z0\" but {} in \"zt\"", targets.shape[0]));
+        }
+        if zt.is_empty() {
+            return Err(
+                "tensor \"zt\" holds no control step; a fixed target has no axis of steps".to_string()
+            );
+        }
     }
     let xi0 = if file.tensors.contains_key("xi0") { Some(positions(file, config, count)?) } else { None };
     Ok(Cases { count, n, z0, zt, xi0 })
@@ -63,9 +71,9 @@ fn positions(file: &Tensors, config: &Config, count: usize) -> Result<Vec<f64>, 
     let (agents, axes) = (config.agents, config.axes());
     let dims = axes.len();
     let xi0 = if dims == 1 {
-        stack(file, "xi0", &[agents], "agents")?
+        stack(file, "xi0", &[agents], "agents", false)?
     } else {
-        stack(file, "xi0", &[agents, dims], "agents with their coordinates")?
+        stack(file, "xi0", &[agents, dims], "agents with their coordinates", false)?
     };
     if xi0.len() != count * agents * dims {
         return Err(format!("{count} cases in \"z0\" but {} in \"xi0\"", xi0.len() / (agents * dims)));
@@ -87,16 +95,17 @@ pub(crate) fn by_axis(values: &[f64], agents: usize, dims: usize) -> Vec<f64> {
     values.chunks_exact(agents * dims).flat_map(turned).collect()
 }
 
-/// A tensor `[cases][extents...]` in double precision.
-fn stack(file: &Tensors, name: &str, extents: &[usize], what: &str) -> Result<Vec<f64>, String> {
+/// A tensor `[cases][extents...]`, or `[cases][steps][extents...]` if it may have steps, in double precision.
+fn stack(file: &Tensors, name: &str, extents: &[usize], what: &str, steps: bool) -> Result<Vec<f64>, String> {
     let tensor = file.tensor(name).map_err(|error| error.to_string())?;
-    if tensor.shape.get(1..) != Some(extents) {
+    let fits = |axes: usize| tensor.shape.get(axes..) == Some(extents);
+    if !(fits(1) || (steps && fits(2))) {
         let extents: Vec<String> = extents.iter().map(usize::to_string).collect();
+        let (each, all) = (extents.join(", "), extents.join(" x "));
+        let moving = if steps { format!(" or [cases, steps, {each}]") } else { String::new() };
         return Err(format!(
-            "tensor {name:?} has shape {:?}, must be [cases, {}]: {} {what}",
-            tensor.shape,
-            extents.join(", "),
-            extents.join(" x ")
+            "tensor {name:?} has shape {:?}, must be [cases, {each}]{moving}: {all} {what}",
+            tensor.shape
         ));
     }
     match &tensor.data {
@@ -109,6 +118,7 @@ fn stack(file: &Tensors, name: &str, extents: &[usize], what: &str) -> Result<Ve
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cinoc_control::Targets;
 
     fn parse_one(sets: &[&str], fill: impl Fn(&mut Tensors)) -> Result<Cases, String> {
         let sets: Vec<String> = sets.iter().map(|s| s.to_string()).collect();
@@ -141,6 +151,29 @@ mod tests {
         assert!(error(&[], &|file| file.insert("zt", &[1, 100], vec![0.0f32; 100])).contains("1 in \"zt\""));
         assert!(error(&[], &|file| file.insert("xi0", &[2, 8], vec![2.0f32; 16])).contains("[0, 1]"));
         assert!(error(&[], &|file| file.insert("z0", &[2, 100], vec![0u8; 200])).contains("must be F32"));
+    }
+
+    #[test]
+    fn targets_may_move() {
+        let steps: Vec<f64> = (0..2 * 3 * 100).map(|i| (i / 100) as f64).collect();
+        let moving = parse_one(&[], |file| file.insert("zt", &[2, 3, 100], steps.clone())).unwrap();
+        assert_eq!((moving.count, moving.target_steps(), moving.targets()), (2, 3, Targets::Moving));
+        assert_eq!(
+            [moving.target(0, 1)[7], moving.target(1, 0)[99], moving.target(1, 9)[0]],
+            [1.0, 3.0, 5.0]
+        );
+        let one = parse_one(&[], |file| file.insert("zt", &[2, 1, 100], vec![0.25f32; 200])).unwrap();
+        assert_eq!(one, parse_one(&[], |_| {}).unwrap(), "one step is a fixed target");
+        let error = |shape: &[usize]| {
+            let numbers = vec![0.0f32; shape.iter().product()];
+            parse_one(&[], |file| file.insert("zt", shape, numbers.clone())).unwrap_err()
+        };
+        let wrong = error(&[2, 100, 3]);
+        assert!(wrong.contains("must be [cases, 100] or [cases, steps, 100]: 100 grid points"), "{wrong}");
+        assert!(error(&[3, 2, 100]).contains("2 cases in \"z0\" but 3 in \"zt\""));
+        assert!(error(&[2, 0, 100]).contains("no control step"));
+        let start = parse_one(&[], |file| file.insert("z0", &[2, 1, 100], vec![0.0f32; 200])).unwrap_err();
+        assert!(start.ends_with("must be [cases, 100]: 100 grid points"), "{start}");
     }
 
     #[test]

@@ -188,7 +188,8 @@ impl<'a> Evaluator<'a> {
 
     /// Cut into parts whose trajectories need at most so many bytes each, but for single cases that need more.
     pub fn parts(&self, bytes: f64) -> Vec<Range<usize>> {
-        let of_one = Needs::trajectories(self.config);
+        let targets = self.cases.targets();
+        let of_one = Needs::trajectories(self.config) + Needs::targets(self.config, targets);
         let at_once = ((bytes / of_one) as usize).max(1);
         // whole chunks are worked on together
         let chunk = chunk(self.config);
@@ -207,12 +208,12 @@ impl<'a> Evaluator<'a> {
 
     /// Some of the cases with control.
     pub fn controlled(&self, which: Range<usize>) -> Result<Trajectories<f32>, DivergedRollout> {
-        self.run(&ClosedLoop::observed(self.config, self.chunk()), self.params, which)
+        self.run(ClosedLoop::observed(self.config, self.chunk()), self.params, which)
     }
 
     /// Some of the cases without.
     pub fn uncontrolled(&self, which: Range<usize>) -> Result<Trajectories<f32>, DivergedRollout> {
-        self.run(&ClosedLoop::uncontrolled(self.config, self.chunk()), &[], which)
+        self.run(ClosedLoop::uncontrolled(self.config, self.chunk()), &[], which)
     }
 
     /// The same for every part: roundings depend on how many samples are worked on together.
@@ -222,10 +223,11 @@ impl<'a> Evaluator<'a> {
 
     fn run(
         &self,
-        closed_loop: &ClosedLoop<f32>,
+        closed_loop: ClosedLoop<f32>,
         params: &[f32],
         which: Range<usize>,
     ) -> Result<Trajectories<f32>, DivergedRollout> {
+        let closed_loop = closed_loop.with_targets(self.cases.targets());
         let disturbance = Disturbance::evaluation(self.seed, which.start);
         let first = which.start;
         let batch = closed_loop.batch(self.cases, &which.collect::<Vec<_>>(), disturbance);
@@ -426,7 +428,9 @@ mod tests {
         let sets = ["time.steps=4", "noise.sensor=0.1", "failure.share=0.3", "failure.step=1"];
         for task in ["heat1d", "density2d", "heat2d-obstacles"] {
             let config = Config::preset(task).unwrap().with_sets(&sets.map(String::from)).unwrap();
-            let cases = Cases::draw(&config, 0, Pool::Validation, 5, &Threads::one(), &|_, _| {});
+            let fixed = Cases::draw(&config, 0, Pool::Validation, 5, &Threads::one(), &|_, _| {});
+            let growing = |k: usize| fixed.zt(k / 3).iter().map(move |z| (1.0 + (k % 3) as f64) * z);
+            let cases = Cases { zt: (0..5 * 3).flat_map(growing).collect(), ..fixed.clone() };
             let params = vec![0.01; param_count(&config)];
             let evaluator = Evaluator::new(&config, &params, &cases, 3, &Threads::one());
             let evaluation = |parts: Vec<Range<usize>>| {
@@ -434,11 +438,19 @@ mod tests {
                 parts.into_iter().for_each(|part| tally.add(&evaluator.roll_out(part).unwrap()));
                 Evaluation { seconds: 0.0, ..tally.evaluation() }
             };
-            let parts = evaluator.parts(2.5 * Needs::trajectories(&config));
+            let of_one = Needs::trajectories(&config) + Needs::targets(&config, cases.targets());
+            let parts = evaluator.parts(2.5 * of_one);
             assert_eq!(parts.len(), 3, "{parts:?}");
             assert_eq!(evaluation(parts), evaluation(evaluator.parts(1e12)), "{task}");
-            let other =
-                Evaluator::new(&config, &params, &cases, 4, &Threads::one()).controlled(0..5).unwrap();
+            let threads = Threads::one();
+            let towards_first =
+                Evaluator::new(&config, &params, &fixed, 3, &threads).controlled(0..5).unwrap();
+            assert_ne!(
+                towards_first.error(0),
+                evaluator.controlled(0..5).unwrap().error(0),
+                "targets that move"
+            );
+            let other = Evaluator::new(&config, &params, &cases, 4, &threads).controlled(0..5).unwrap();
             assert_ne!(other.error(0), evaluator.controlled(0..5).unwrap().error(0), "another seed");
         }
     }

@@ -6,7 +6,7 @@
 
 use cinoc_adjoint::{Strategy, Threads};
 use cinoc_control::agents::start_positions;
-use cinoc_control::{Cases, ClosedLoop, Config, Disturbance, Pool, Purpose, policy, random};
+use cinoc_control::{Cases, ClosedLoop, Config, Disturbance, Pool, Purpose, Targets, policy, random};
 use cinoc_pde::random_field::normals;
 use serde::Serialize;
 use thiserror::Error;
@@ -97,9 +97,14 @@ pub struct NearEdges {
     pub agents: usize,
 }
 
-/// Checks the gradients of the task in `config`, with its options, on short rollouts.
-pub fn check_gradients(config: &Config, strategy: Strategy) -> Result<GradientCheck, NearEdges> {
-    let problem = Problem::new(config);
+/// Checks the gradients of the task in `config`, with its options, on short rollouts towards fixed or moving
+/// targets.
+pub fn check_gradients(
+    config: &Config,
+    targets: Targets,
+    strategy: Strategy,
+) -> Result<GradientCheck, NearEdges> {
+    let problem = Problem::new(config, targets);
     let near_edges = || NearEdges { task: config.task.to_string(), agents: config.agents };
     let start = problem.start().ok_or_else(near_edges)?;
     let gradient = problem.gradient(&start, strategy);
@@ -135,6 +140,16 @@ pub fn check_gradients(config: &Config, strategy: Strategy) -> Result<GradientCh
     Ok(GradientCheck { task: config.task.to_string(), directions, max_rel_error })
 }
 
+/// Targets that go from the target of each case to that of the next one.
+fn moving(cases: &Cases, steps: usize) -> Vec<f64> {
+    let mix = |case: usize, step: usize| {
+        let (share, next) = (step as f64 / steps as f64, (case + 1) % cases.count);
+        let both = cases.zt(case).iter().zip(cases.zt(next));
+        both.map(move |(from, to)| from + share * (to - from))
+    };
+    (0..cases.count * steps).flat_map(|k| mix(k / steps, k % steps)).collect()
+}
+
 /// The loss of a few short rollouts.
 struct Problem {
     closed_loop: ClosedLoop<f64>,
@@ -143,7 +158,7 @@ struct Problem {
 }
 
 impl Problem {
-    fn new(config: &Config) -> Problem {
+    fn new(config: &Config, targets: Targets) -> Problem {
         let mut config = config.clone();
         config.train.step_clip = 0.0; // bounded derivatives are no longer exact
         config.time.steps = config.time.steps.min(STEPS);
@@ -151,8 +166,12 @@ impl Problem {
         // long enough to leave the linear regime
         config.data.limit_spin_up(150.0);
         let threads = Threads::one();
-        let cases = Cases::draw(&config, SEED, Pool::Validation, BATCH, &threads, &|_, _| {});
-        Problem { closed_loop: ClosedLoop::new(&config, BATCH), cases, threads }
+        let mut cases = Cases::draw(&config, SEED, Pool::Validation, BATCH, &threads, &|_, _| {});
+        if targets == Targets::Moving {
+            cases.zt = moving(&cases, config.time.steps);
+        }
+        let closed_loop = ClosedLoop::new(&config, BATCH).with_targets(targets);
+        Problem { closed_loop, cases, threads }
     }
 
     /// Random parameters, biases included, and positions away from cell edges in every step, if there are any.

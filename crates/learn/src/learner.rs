@@ -2,7 +2,8 @@
 
 use cinoc_adjoint::Threads;
 use cinoc_control::config::Algorithm;
-use cinoc_control::{Cases, Config};
+use cinoc_control::{Cases, Config, Targets};
+use thiserror::Error;
 
 use crate::checkpoint::Checkpoint;
 use crate::rl::Baseline;
@@ -21,17 +22,40 @@ pub trait Learner {
     fn checkpoint(&self) -> Option<Checkpoint>;
 }
 
+/// An RL method is asked to train on targets that move.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "{0} trains on fixed targets: its state knows one target per episode, and those of these cases move; \
+     give zt as [cases][grid], or train with --method cinoc or dpc"
+)]
+pub struct MovingTargets(String);
+
+/// Refuses cases that the method of a config cannot train on.
+pub fn check_targets(config: &Config, pool: &Cases) -> Result<(), MovingTargets> {
+    match (through_physics(config), pool.targets()) {
+        (false, Targets::Moving) => Err(MovingTargets(config.method_name().to_string())),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a method differentiates through the physics.
+pub(crate) fn through_physics(config: &Config) -> bool {
+    config.method.as_ref().is_none_or(|method| method.name == Algorithm::Dpc)
+}
+
 /// The training a config describes, from its start or from a checkpoint.
+///
+/// # Panics
+/// If [`check_targets`] refuses the pool.
 pub fn learner(
     config: &Config,
     checkpoint: Option<Checkpoint>,
     pool: Cases,
     threads: &Threads,
 ) -> Box<dyn Learner> {
-    let algorithm = config.method.as_ref().map(|method| method.name);
-    match (algorithm, checkpoint) {
-        (None | Some(Algorithm::Dpc), Some(checkpoint)) => Box::new(Trainer::at(checkpoint, pool, threads)),
-        (None | Some(Algorithm::Dpc), None) => Box::new(Trainer::new(config, pool, threads)),
-        _ => Box::new(Baseline::new(config, pool, threads)),
+    match (through_physics(config), checkpoint) {
+        (true, Some(checkpoint)) => Box::new(Trainer::at(checkpoint, pool, threads)),
+        (true, None) => Box::new(Trainer::new(config, pool, threads)),
+        (false, _) => Box::new(Baseline::new(config, pool, threads)),
     }
 }

@@ -6,9 +6,9 @@
 
 use std::fmt;
 
-use cinoc_control::Config;
 use cinoc_control::config::Around;
 use cinoc_control::policy::{actions, param_count};
+use cinoc_control::{Config, Targets};
 use thiserror::Error;
 
 use crate::train::chunk;
@@ -98,6 +98,24 @@ impl Needs {
         SINGLE * steps * (2.0 * recorded + 3.0 * sizes.inputs)
     }
 
+    /// Of the targets of one case in all control steps; nothing if they are fixed.
+    pub fn targets(config: &Config, targets: Targets) -> f64 {
+        match targets {
+            Targets::Fixed => 0.0,
+            Targets::Moving => {
+                let numbers = (config.time.steps * config.state_size()) as f64;
+                // the batch, its derivatives by chunks, and those of all chunks while they are joined
+                5.0 * SINGLE * numbers
+            }
+        }
+    }
+
+    /// The same with the targets of so many cases that are run together.
+    pub fn with_targets(mut self, config: &Config, targets: Targets, cases: usize) -> Needs {
+        self.parts.push(("targets", cases as f64 * Needs::targets(config, targets)));
+        self
+    }
+
     /// Of one decision of all agents, in double precision.
     pub fn decision(config: &Config) -> Needs {
         let sizes = Sizes::of(config);
@@ -129,6 +147,7 @@ impl Needs {
         let remedy = match parts[0].0 {
             "cases" => "data.pool, --cases or grid.n",
             "batch" | "history" => "train.batch or time.steps",
+            "targets" => "train.batch, --cases or time.steps",
             "trajectories" => "--cases, time.steps or grid.n",
             "pairs of agents" => "agents, or set loss.coll=0",
             "stored values" => "train.memory_mb",
@@ -261,6 +280,12 @@ mod tests {
         assert!(refusal(&["agents=1000000"]).ends_with("lower agents, or set loss.coll=0"));
         assert!(refusal(&["data.pool=99999999"]).ends_with("lower data.pool, --cases or grid.n"));
         assert!(refusal(&["train.memory_mb=90000"]).ends_with("lower train.memory_mb"));
+        let moving = |batch: usize| {
+            let config = config("heat1d", &["train.batch=1"]);
+            Needs::training(&config, 2).with_targets(&config, Targets::Moving, batch).check_against(8e9)
+        };
+        assert_eq!(moving(100), Ok(()));
+        assert!(moving(100_000).unwrap_err().to_string().contains("(targets 60.0 GB"));
         let many = Needs::evaluation(&config("heat1d", &[]), 10_000_000, 10_000_000, 2)
             .check_against(8e9)
             .unwrap_err();

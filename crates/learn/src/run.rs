@@ -20,14 +20,14 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use cinoc_adjoint::Threads;
-use cinoc_control::config::{Algorithm, ConfigError};
+use cinoc_control::config::ConfigError;
 use cinoc_control::{Cases, Config, Tasks};
 use thiserror::Error;
 
 use crate::checkpoint::Checkpoint;
 use crate::files::{FileError, write_atomically};
 use crate::inputs::Inputs;
-use crate::learner::{Learner, learner};
+use crate::learner::{Learner, learner, through_physics};
 pub use crate::metrics::METRICS;
 use crate::metrics::Metrics;
 use crate::optimiser::Adam;
@@ -263,7 +263,7 @@ impl Run {
 
 /// Whether a method can start from the parameters of another training, and go on from a checkpoint.
 pub fn keeps_checkpoints(config: &Config) -> bool {
-    config.method.as_ref().is_none_or(|method| method.name == Algorithm::Dpc)
+    through_physics(config)
 }
 
 fn write_config(folder: &Path, config: &Config) -> Result<(), FileError> {

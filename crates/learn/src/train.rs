@@ -117,7 +117,7 @@ impl Trainer {
     /// A training that goes on from a checkpoint.
     pub fn at(checkpoint: Checkpoint, pool: Cases, threads: &Threads) -> Trainer {
         let Checkpoint { config, params, adam, ends } = checkpoint;
-        let closed_loop = ClosedLoop::for_training(&config, chunk(&config));
+        let closed_loop = ClosedLoop::for_training(&config, chunk(&config)).with_targets(pool.targets());
         Trainer {
             strategy: strategy(&closed_loop, threads.count()),
             closed_loop,

@@ -39,7 +39,7 @@ impl Validation {
         if every == 0 || count == 0 {
             return None;
         }
-        let closed_loop = ClosedLoop::new(config, chunk(config).min(count));
+        let closed_loop = ClosedLoop::new(config, chunk(config).min(count)).with_targets(cases.targets());
         let which: Vec<usize> = (0..count).collect();
         let batch = closed_loop.batch(cases, &which, Disturbance::evaluation(0, 0));
         Some(Validation { closed_loop, batch, threads: threads.clone(), every })

@@ -1,7 +1,7 @@
 //! Golden files and central differences: whole closed-loop steps and their gradients.
 
 use cinoc_adjoint::Strategy;
-use cinoc_control::Config;
+use cinoc_control::{Config, Targets};
 use cinoc_learn::gradient_check::check_gradients;
 use cinoc_learn::verify::verify;
 use safetensors::SafeTensors;
@@ -146,8 +146,28 @@ fn gradients_agree_with_central_differences() {
     for (task, sets) in variants {
         let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
         let config = Config::preset(task).unwrap().with_sets(&sets).unwrap();
-        let check = check_gradients(&config, Strategy::Store).unwrap();
+        let check = check_gradients(&config, Targets::Fixed, Strategy::Store).unwrap();
         println!("{task} {sets:?}: largest relative error {:.1e}", check.max_rel_error);
         assert!(check.max_rel_error < 1e-6, "{task} {sets:?}: {:#?}", check.directions);
+    }
+}
+
+#[test]
+fn gradients_with_moving_targets_agree_with_central_differences() {
+    let variants: [(&str, &[&str]); 5] = [
+        ("fkpp1d", &["observe.target=true", "noise.sensor=0.05"]),
+        ("heat1d", &["loss.terminal=1", "failure.share=0.2"]),
+        ("ks1d", &[]),
+        ("heat2d", &["agents=5", "policy.conv=[3, 4]"]),
+        ("density2d", &["agents=4", "policy.conv=[3, 4]"]),
+    ];
+    for (task, sets) in variants {
+        let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
+        let config = Config::preset(task).unwrap().with_sets(&sets).unwrap();
+        for strategy in [Strategy::Store, Strategy::Recompute] {
+            let check = check_gradients(&config, Targets::Moving, strategy).unwrap();
+            println!("{task} {sets:?}: largest relative error {:.1e}", check.max_rel_error);
+            assert!(check.max_rel_error < 1e-6, "{task} {sets:?}: {:#?}", check.directions);
+        }
     }
 }

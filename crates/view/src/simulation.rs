@@ -468,7 +468,7 @@ fn changed(config: &Config, agents: usize, refine: usize, sets: &[(String, f64)]
 
 /// Initial field and places, and the target, of a validation case.
 fn case(trained: &Config, config: &Config, number: usize) -> (LiveState, Vec<f32>) {
-    let (threads, folder) = (Threads::new(1), cache_folder());
+    let (threads, folder) = (Threads::one(), cache_folder());
     let count = (number + 1).next_power_of_two();
     let cases: Cases =
         cached(trained, CASES_SEED, Pool::Validation, count, &threads, folder.as_deref(), &|_, _| {});

@@ -50,7 +50,7 @@ fn evaluated(task: &str, sets: &[&str], case: usize, steps: usize) -> (Vec<f32>,
     let policy = &library.find(task).unwrap().policy;
     let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
     let config = policy.config.with_sets(&sets).unwrap();
-    let threads = Threads::new(1);
+    let threads = Threads::one();
     let cases = Cases::draw(&policy.config, 0, Pool::Validation, case + 1, &threads, &|_, _| {});
     let closed = ClosedLoop::<f32>::observed(&config, 1);
     let batch = closed.batch(&cases, &[case], Disturbance::evaluation(0, case));

@@ -1,19 +1,18 @@
 //! `cinoc act`: one decision, of all agents, about a field from a file.
 
-use super::subject::{changed, policy_path};
+use super::subject::{changed, load_policy};
 use crate::arguments::Act;
 use crate::failure::Failure;
 use crate::terminal::{number, table};
 use cinoc_control::config::KEYS;
 use cinoc_control::{Config, Decision, Tasks};
 use cinoc_learn::memory::Needs;
-use cinoc_learn::policy_file::PolicyFile;
 use cinoc_learn::situation::Arrays;
 use serde_json::{Map, Value, json};
 use std::io::Write;
 
 pub fn run(request: &Act, tasks: &Tasks) -> Result<(), Failure> {
-    let policy = PolicyFile::read(&policy_path(&request.policy)?, tasks)?;
+    let (_, policy, _) = load_policy(&request.policy, false, tasks)?;
     let arrays = Arrays::read(&request.field, request.target.as_deref(), request.positions.as_deref())?;
     let config = circumstances(request, &policy.config, &arrays)?;
     Needs::decision(&config).check()?;

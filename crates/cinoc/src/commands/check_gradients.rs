@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::terminal::say;
 use crate::terminal::table;
 use cinoc_adjoint::Strategy;
-use cinoc_control::Tasks;
+use cinoc_control::{Targets, Tasks};
 use cinoc_learn::gradient_check::check_gradients;
 use cinoc_learn::memory::Needs;
 use serde_json::json;
@@ -18,8 +18,8 @@ pub fn run(request: &CheckGradients, tasks: &Tasks) -> Result<(), Failure> {
     let config = task.resolve(request.preset.into(), "cinoc", None, &request.sets)?;
     Needs::training(&config, 1).check()?;
     let checks = [
-        check_gradients(&config, Strategy::Recompute)?, //
-        check_gradients(&config, Strategy::Store)?,
+        check_gradients(&config, Targets::Fixed, Strategy::Recompute)?, //
+        check_gradients(&config, Targets::Fixed, Strategy::Store)?,
     ];
     let max_rel_error = checks.iter().map(|check| check.max_rel_error).fold(0.0, f64::max);
     let derivatives =

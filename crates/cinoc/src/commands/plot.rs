@@ -33,7 +33,8 @@ pub fn run(request: &Plot, tasks: &Tasks) -> Result<(), Failure> {
     let subject = resolve(&request.subject, tasks)?;
     let (config, cases, threads) = (&subject.config, &subject.cases, &subject.threads);
     // figures need the rollouts of all cases at once
-    Needs::evaluation(config, cases.count, cases.count, threads.count()).check()?;
+    let needs = Needs::evaluation(config, cases.count, cases.count, threads.count());
+    needs.with_targets(config, cases.targets(), cases.count).check()?;
     let rollouts = roll_out(config, &subject.policy.params, cases, threads)?;
     let animated = request.animate.then(|| chosen_case(request, &subject, &rollouts)).transpose()?;
     let folder = request.out.clone().unwrap_or_else(|| default_folder(request, &subject));

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::terminal::{Progress, warn};
 use cinoc_adjoint::Threads;
 use cinoc_control::config::Around;
-use cinoc_control::{Cases, Config, Pool, Tasks};
+use cinoc_control::{Cases, Config, Pool, Targets, Tasks};
 use cinoc_lab::report::Parameters;
 use cinoc_learn::cases_file::read_cases;
 use cinoc_learn::checkpoint::Checkpoint;
@@ -213,6 +213,7 @@ pub fn read_own_cases(path: &Path, config: &Config) -> Result<(Cases, String), F
         warn(&format!("{}: {doubt}", path.display()));
     }
     let name = path.file_name().map_or(path.to_string_lossy(), |name| name.to_string_lossy());
-    let label = format!("{} cases of {name}", cases.count);
+    let moving = if cases.targets() == Targets::Moving { ", with moving targets" } else { "" };
+    let label = format!("{} cases of {name}{moving}", cases.count);
     Ok((cases, label))
 }

@@ -2,7 +2,7 @@
 
 use super::print_json;
 use super::reproduce::show;
-use super::subject::policy_path;
+use super::subject::load_policy;
 use crate::arguments::Sweep;
 use crate::failure::Failure;
 use crate::terminal::say;
@@ -11,7 +11,6 @@ use cinoc_control::Tasks;
 use cinoc_lab::results::Results;
 use cinoc_lab::sweep::{self, Axis, Value};
 use cinoc_lab::workshop::{LabError, Size, Workshop};
-use cinoc_learn::policy_file::PolicyFile;
 use std::path::PathBuf;
 
 pub fn run(request: &Sweep, tasks: &Tasks) -> Result<(), Failure> {
@@ -36,7 +35,7 @@ fn measure(request: &Sweep, tasks: &Tasks) -> Result<Results, Failure> {
     let values: Option<Result<Vec<Value>, _>> = request.values.as_ref().map(parsed);
     let values = values.transpose().map_err(LabError::Sweep)?;
     let axis: Axis = request.axis.parse().map_err(LabError::Sweep)?;
-    let policy = PolicyFile::read(&policy_path(&request.policy)?, tasks)?;
+    let (_, policy, _) = load_policy(&request.policy, false, tasks)?;
     axis.check(&policy.config).map_err(LabError::Sweep)?;
     let (bar, threads) = (Bar::new(), super::threads(request.threads)?);
     // a sweep keeps nothing: it needs no folders

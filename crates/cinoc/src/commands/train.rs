@@ -7,13 +7,14 @@ use crate::failure::Failure;
 use crate::terminal::say;
 use crate::terminal::{Progress, number, stop_on_interrupt, warn};
 use cinoc_adjoint::Threads;
-use cinoc_control::{Cases, Config, Pool, Tasks};
+use cinoc_control::{Cases, Config, Pool, Targets, Tasks};
 use cinoc_lab::figures::Format;
 use cinoc_lab::numbers::duration;
 use cinoc_lab::report::{Parameters, Report};
 use cinoc_lab::training_log::TrainingLog;
 use cinoc_learn::evaluate::{Evaluation, evaluate, roll_out};
 use cinoc_learn::inputs::{InputFile, Inputs};
+use cinoc_learn::learner::check_targets;
 use cinoc_learn::memory::Needs;
 use cinoc_learn::policy_file::PolicyFile;
 use cinoc_learn::pool::{cache_folder, cached};
@@ -28,12 +29,16 @@ const SATURATED: f64 = 0.9;
 pub fn run(request: &Train, tasks: &Tasks) -> Result<(), Failure> {
     let (config, folder) = asked(request, tasks)?;
     let threads = super::threads(request.threads)?;
-    Needs::training(&config, threads.count()).check()?;
     let inputs = inputs(request, &folder)?;
     let own = |input: &Option<InputFile>| {
         input.as_ref().map(|input| read_own_cases(&input.file, &config)).transpose()
     };
     let (own_pool, own_validation) = (own(&inputs.cases)?, own(&inputs.validation)?);
+    check_memory(&config, [&own_pool, &own_validation], threads.count())?;
+    if let (Some((cases, _)), Some(given)) = (&own_pool, &inputs.cases) {
+        let refused = |error| Failure::Request(format!("--cases {}: {error}", given.file.display()));
+        check_targets(&config, cases).map_err(refused)?;
+    }
     let run = open(request, &folder, &config, &inputs, tasks)?;
     let config = run.config().clone();
     config.doubts().iter().for_each(|doubt| warn(doubt));
@@ -58,6 +63,14 @@ pub fn run(request: &Train, tasks: &Tasks) -> Result<(), Failure> {
             closing.report(&held_out, &threads, request.json)
         }
     }
+}
+
+/// Refuses a training that does not fit into memory, with its own cases if it has any.
+fn check_memory(config: &Config, own: [&Option<(Cases, String)>; 2], threads: usize) -> Result<(), Failure> {
+    let moving = own.into_iter().flatten().any(|(cases, _)| cases.targets() == Targets::Moving);
+    let targets = if moving { Targets::Moving } else { Targets::Fixed };
+    let together = config.train.batch + config.train.validation_cases;
+    Ok(Needs::training(config, threads).with_targets(config, targets, together).check()?)
 }
 
 /// The settings that are asked for, and the run directory.

@@ -1,9 +1,11 @@
 //! What a task cannot hold: targets that no control reaches, and fields that are not finite.
 
+use std::cmp::Ordering;
+
 use cinoc_pde::Boundary;
 use thiserror::Error;
 
-use super::Cases;
+use super::{Cases, Targets};
 use crate::config::Config;
 
 /// Deviations below this share of the largest value of a target are roundings.
@@ -26,7 +28,8 @@ impl Cases {
     /// are used, this is what an unstable scheme gives.
     pub fn check_finite(&self, config: &Config) -> Result<(), NotFinite> {
         let finite = |values: &[f64]| values.iter().all(|value| value.is_finite());
-        let Some(case) = (0..self.count).find(|&case| !finite(self.z0(case)) || !finite(self.zt(case)))
+        let Some(case) =
+            (0..self.count).find(|&case| !finite(self.z0(case)) || !finite(self.targets_of(case)))
         else {
             return Ok(());
         };
@@ -47,41 +50,64 @@ impl Cases {
     }
 
     /// Targets that the task cannot hold, a line per reason with the numbers of the cases (from 0): values
-    /// of the wrong sign, values at walls where the field is 0, and masses that stirring cannot change.
+    /// of the wrong sign, values at walls where the field is 0, and masses that stirring cannot change. Of
+    /// targets that move, the worst step counts. Another line tells if they have other steps than a rollout.
     pub fn doubts(&self, config: &Config) -> Vec<String> {
+        let mut doubts: Vec<String> = self.other_steps(config).into_iter().collect();
         if !config.task.tracks {
-            return Vec::new();
+            return doubts;
         }
         let tracked = config.task.fields.iter().enumerate().filter(|(_, field)| field.tracked);
-        let mut doubts = Vec::new();
         for (index, field) in tracked {
-            let target = |case: usize| &self.zt(case)[index * config.points()..(index + 1) * config.points()];
-            let largest = |case: usize| target(case).iter().fold(0.0, |most: f64, z| most.max(z.abs()));
-            let mut doubt = |measured: &dyn Fn(usize) -> f64, share: f64, what: &str| {
-                let wrong = (0..self.count).filter(|&case| measured(case) > share);
+            let part = index * config.points()..(index + 1) * config.points();
+            // the largest number that a measure gives for the target of any step, of a case and its start
+            let worst = |case: usize, measure: &dyn Fn(&[f64], &[f64]) -> f64| {
+                let targets = self.targets_of(case).chunks_exact(self.n).map(|state| &state[part.clone()]);
+                targets.map(|target| measure(target, &self.z0(case)[part.clone()])).fold(0.0, f64::max)
+            };
+            let mut doubt = |measure: &dyn Fn(&[f64], &[f64]) -> f64, share: f64, what: &str| {
+                let wrong = (0..self.count).filter(|&case| worst(case, measure) > share);
                 doubts.extend(listed(&wrong.collect::<Vec<_>>()).map(|cases| format!("{cases} {what}")));
+            };
+            let relative = |value: f64, target: &[f64]| {
+                let largest = target.iter().fold(0.0, |most: f64, z| most.max(z.abs()));
+                value / largest.max(f64::MIN_POSITIVE)
             };
             let name = &field.name;
             if field.positive {
-                let below = |case: usize| -target(case).iter().fold(0.0, |least: f64, &z| least.min(z));
-                let relative = |case: usize| below(case) / largest(case).max(f64::MIN_POSITIVE);
-                doubt(&relative, NEGLIGIBLE, &format!("has negative values; {name} is never negative"));
+                let below = |target: &[f64], _: &[f64]| {
+                    relative(-target.iter().fold(0.0, |least: f64, &z| least.min(z)), target)
+                };
+                doubt(&below, NEGLIGIBLE, &format!("has negative values; {name} is never negative"));
             }
             if config.task.boundary == Boundary::Dirichlet {
-                let at_wall =
-                    |case: usize| rim(config, target(case)).fold(0.0, |most: f64, z| most.max(z.abs()));
-                let relative = |case: usize| at_wall(case) / largest(case).max(f64::MIN_POSITIVE);
-                doubt(&relative, NEGLIGIBLE, &format!("is not 0 at the boundary; {name} is 0 there"));
+                let at_wall = |target: &[f64], _: &[f64]| {
+                    relative(rim(config, target).fold(0.0, |most: f64, z| most.max(z.abs())), target)
+                };
+                doubt(&at_wall, NEGLIGIBLE, &format!("is not 0 at the boundary; {name} is 0 there"));
             }
             if config.task.density {
                 let mass = |values: &[f64]| values.iter().sum::<f64>();
-                let start =
-                    |case: usize| &self.z0(case)[index * config.points()..(index + 1) * config.points()];
-                let change = |case: usize| (mass(target(case)) / mass(start(case)) - 1.0).abs();
+                let change = |target: &[f64], start: &[f64]| (mass(target) / mass(start) - 1.0).abs();
                 doubt(&change, SAME_MASS, "has another mass than the start; agents move mass and make none");
             }
         }
         doubts
+    }
+
+    /// What becomes of targets that move for fewer or more steps than a rollout has.
+    fn other_steps(&self, config: &Config) -> Option<String> {
+        let (given, steps) = (self.target_steps(), config.time.steps);
+        let what = match (self.targets(), given.cmp(&steps)) {
+            (Targets::Fixed, _) | (_, Ordering::Equal) => return None,
+            (_, Ordering::Less) => "then the last one stays",
+            (_, Ordering::Greater) => "the others are not used",
+        };
+        let first = given.min(steps);
+        Some(format!(
+            "zt has {given} control steps and a rollout {steps} (time.steps): the first {first} targets \
+             move, {what}"
+        ))
     }
 }
 
@@ -157,6 +183,15 @@ mod tests {
         let (config, mut cases) = drawn("heat2d", &[]);
         cases.zt[32 * 5] = 0.5;
         assert_eq!(cases.doubts(&config), ["the target of case 0 is not 0 at the boundary; z is 0 there"]);
+        // of targets that move, every step counts
+        let (config, mut cases) = drawn("fkpp1d", &["time.steps=2"]);
+        cases.zt = (0..8).flat_map(|case| cases.zt(case).repeat(2)).collect();
+        assert_eq!(cases.doubts(&config), [""; 0]);
+        cases.zt[(2 * 3 + 1) * cases.n + 40] = -0.2;
+        assert_eq!(cases.doubts(&config), ["the target of case 3 has negative values; z is never negative"]);
+        let longer = config.with_sets(&["time.steps=5".to_string()]).unwrap();
+        assert!(cases.doubts(&longer)[0].starts_with("zt has 2 control steps and a rollout 5 (time.steps)"));
+        assert!(cases.doubts(&longer)[0].ends_with("then the last one stays"));
         // a negative temperature is nothing special
         let (config, mut cases) = drawn("heat1d", &[]);
         cases.zt[50] = -3.0;

@@ -33,10 +33,19 @@ pub struct Cases {
     pub n: usize,
     /// Initial states, `[count][n]`; in 2D row by row.
     pub z0: Vec<f64>,
-    /// Targets, `[count][n]`; 0 for fields that are not tracked.
+    /// Targets, `[count][n]`, or `[count][steps][n]` if they move; 0 for fields that are not tracked.
     pub zt: Vec<f64>,
     /// Start positions of the agents, `[count][dims][agents]`; `None` for those of the task.
     pub xi0: Option<Vec<f64>>,
+}
+
+/// Whether the target of a case is the same in every control step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Targets {
+    /// One target per case.
+    Fixed,
+    /// A target per case and control step.
+    Moving,
 }
 
 /// What cases are for. The three never share a random number.
@@ -127,9 +136,36 @@ impl Cases {
         &self.z0[case * self.n..(case + 1) * self.n]
     }
 
-    /// Target of a case.
+    /// Whether targets move.
+    pub fn targets(&self) -> Targets {
+        if self.target_steps() > 1 { Targets::Moving } else { Targets::Fixed }
+    }
+
+    /// Control steps that have a target of their own; 1 if targets are fixed.
+    pub fn target_steps(&self) -> usize {
+        self.zt.len() / (self.count * self.n)
+    }
+
+    /// Target of a case whose target is fixed.
+    ///
+    /// # Panics
+    /// If targets move.
     pub fn zt(&self, case: usize) -> &[f64] {
-        &self.zt[case * self.n..(case + 1) * self.n]
+        assert_eq!(self.targets(), Targets::Fixed, "one target of case {case}");
+        self.target(case, 0)
+    }
+
+    /// Target of a control step of a case, counted from 0. After the last step that has one, it stays.
+    pub fn target(&self, case: usize, step: usize) -> &[f64] {
+        let steps = self.target_steps();
+        let at = case * steps + step.min(steps - 1);
+        &self.zt[at * self.n..(at + 1) * self.n]
+    }
+
+    /// All targets of a case, `[steps][n]`.
+    fn targets_of(&self, case: usize) -> &[f64] {
+        let size = self.target_steps() * self.n;
+        &self.zt[case * size..(case + 1) * size]
     }
 
     /// Start positions of a case, if it has its own.

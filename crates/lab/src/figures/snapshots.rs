@@ -13,8 +13,9 @@ pub fn snapshots(evaluated: &Evaluated, case: usize, width: f64) -> Figure {
     let (positions, times) = (evaluated.positions(), evaluated.times());
     let (uncontrolled, controlled) =
         (evaluated.field(Control::Off, case), evaluated.field(Control::On, case));
-    let (target, xi) = (evaluated.target(case), evaluated.agents(case));
-    let all = || uncontrolled.iter().chain(&controlled).chain(target).copied();
+    let target: Vec<f64> = (0..=steps).flat_map(|state| evaluated.target(case, state)).copied().collect();
+    let xi = evaluated.agents(case);
+    let all = || uncontrolled.iter().chain(&controlled).chain(&target).copied();
     let (low, high) = (all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max));
     let air = 0.06 * (high - low);
 
@@ -28,7 +29,7 @@ pub fn snapshots(evaluated: &Evaluated, case: usize, width: f64) -> Figure {
             .x_limits(0.0, evaluated.config.grid.length)
             .y_limits(low - air, high + air)
             .series(Series::new("uncontrolled", &positions, &at(&uncontrolled)).colour(UNCONTROLLED))
-            .series(Series::new("target z*", &positions, target).colour(TARGET).dashed())
+            .series(Series::new("target z*", &positions, &at(&target)).colour(TARGET).dashed())
             .series(Series::new("controlled", &positions, &at(&controlled)).colour(CONTROLLED))
             .axis_marks(&xi[step * agents..(step + 1) * agents])
             .legend(Legend::Shared)

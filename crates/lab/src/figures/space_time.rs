@@ -11,31 +11,38 @@ use crate::over_cases::quantile;
 /// remaining error would be invisible.
 const ERRORS_SHOWN: f64 = 0.95;
 
-/// Maps of a case: the field without control, the field with control and the agents' paths, and the remaining
-/// error. The first two share their colours.
+/// Maps of a case: the field without control, the field with control and the agents' paths, the target if it
+/// moves, and the remaining error. All but the last share their colours.
 pub fn space_time(evaluated: &Evaluated, case: usize, width: f64) -> Figure {
     let uncontrolled = evaluated.field(Control::Off, case);
     let controlled = evaluated.field(Control::On, case);
-    let target = evaluated.target(case);
-    let error: Vec<f64> = controlled
-        .chunks_exact(target.len())
-        .flat_map(|z| z.iter().zip(target).map(|(z, t)| z - t))
-        .collect();
+    let target: Vec<f64> =
+        (0..=evaluated.steps()).flat_map(|state| evaluated.target(case, state)).copied().collect();
+    let error: Vec<f64> = controlled.iter().zip(&target).map(|(z, t)| z - t).collect();
 
-    let both = || uncontrolled.iter().chain(&controlled).copied();
-    let (low, high) = (both().fold(f64::INFINITY, f64::min), both().fold(f64::NEG_INFINITY, f64::max));
+    let moving: &[f64] = if evaluated.targets_move() { &target } else { &[] };
+    let all = || uncontrolled.iter().chain(&controlled).chain(moving).copied();
+    let (low, high) = (all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max));
     let largest_error = quantile(error.iter().map(|e| e.abs()), ERRORS_SHOWN);
     let colours = field_colours(evaluated.config);
     let field = |z: &[f64], title: &str| map(evaluated, z).title(title).colour_map(colours).limits(low, high);
-    let panels = [
+    let mut panels = vec![
         field(&uncontrolled, "uncontrolled"),
-        with_paths(field(&controlled, "controlled, with agents"), evaluated, case).colour_bar("z"),
+        with_paths(field(&controlled, "controlled, with agents"), evaluated, case),
+    ];
+    if evaluated.targets_move() {
+        panels.push(field(&target, "target z*"));
+    }
+    // one colour bar, at the end of the maps that share it
+    let last = panels.pop().expect("maps of the field").colour_bar("z");
+    panels.push(last);
+    panels.push(
         map(evaluated, &error)
             .title("error, controlled")
             .colour_map(ColourMap::Diverging)
             .limits(-largest_error, largest_error)
             .colour_bar("z − z*"),
-    ];
+    );
     let columns = columns(panels.len(), width, 160.0);
     let named = |(i, map): (usize, Map)| {
         map.labels("time t", if i.is_multiple_of(columns) { "position x" } else { "" })

@@ -25,6 +25,11 @@ impl Report<'_> {
         let evaluated = &Evaluated { config: self.config, cases: self.cases, rollouts: self.rollouts };
         let (case, count) = (evaluated.median_case(), self.cases.count);
         let which = format!("case {case} (from 0) of {count}, the one with the median final error");
+        let others = if evaluated.targets_move() {
+            "and the target (c), in the same colours, and the remaining error (d)"
+        } else {
+            "in the same colours, and the remaining error (c)"
+        };
         let mut plates = match Run2d::of_case(evaluated, case) {
             Ok(run) => vec![Plate {
                 name: "snapshots",
@@ -37,8 +42,7 @@ impl Report<'_> {
                     figure: space_time(evaluated, case, width),
                     caption: format!(
                         "The field without control (a), the field with control and the agents' paths (b), \
-                         in the same colours, and the remaining error (c), with colours clipped at the 95th \
-                         percentile: {which}."
+                         {others}, with colours clipped at the 95th percentile: {which}."
                     ),
                 },
                 Plate {
@@ -74,11 +78,15 @@ impl Report<'_> {
 
 /// What the rows and the last column of snapshots show.
 fn rows(run: &Run2d) -> String {
-    let last = match run.target {
-        Some(_) => {
+    let last = match run.targets.len() {
+        0 => "",
+        1 => {
             "; at the end of the rows, the target and the error that remains at the end, in colours of its own"
         }
-        None => "",
+        _ => {
+            "; at the end of the rows, the target and the error at the end, in colours of its own; the \
+             target moves"
+        }
     };
     format!("The field without control (upper row) and with control (lower row), in the same colours{last}")
 }

@@ -1,6 +1,6 @@
 //! The text of a report.
 
-use cinoc_control::Config;
+use cinoc_control::{Config, Targets};
 
 use super::plates::Plate;
 use super::{FIGURES, Parameters, Report, tables};
@@ -67,7 +67,10 @@ impl Report<'_> {
             tables::results(self.evaluation),
             tables::effort(self.evaluation),
         ];
-        parts.extend(tables::beside_the_paper(self.evaluation, self.config));
+        // the published targets are fixed
+        if self.cases.targets() == Targets::Fixed {
+            parts.extend(tables::beside_the_paper(self.evaluation, self.config));
+        }
         parts.join("\n")
     }
 }

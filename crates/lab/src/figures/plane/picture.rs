@@ -2,7 +2,7 @@
 
 use cinoc_figure::{ColourBar, ColourMap, Figure, Map, Symbol};
 
-use super::resample::{Resampled, resample};
+use super::resample::resample;
 use crate::numbers::number;
 use crate::over_cases::quantile;
 use crate::run_2d::{FieldKind, Run2d};
@@ -18,7 +18,8 @@ const ERRORS_SHOWN: f64 = 0.99;
 pub(super) struct Pictures<'a> {
     run: &'a Run2d,
     limits: [f64; 2],
-    target: Option<Resampled>,
+    /// Largest magnitude of the target at the steps, if there is one.
+    largest_target: Option<f64>,
     /// Largest `|u|` of the run.
     loudest: f64,
     /// Radius of an agent, in points.
@@ -29,7 +30,8 @@ impl<'a> Pictures<'a> {
     /// Colours span the states at these steps; panels are about `width` points wide.
     pub fn new(run: &'a Run2d, steps: &[usize], width: f64) -> Self {
         let shown = steps.iter().flat_map(|&step| [&run.uncontrolled[step], &run.controlled[step]]);
-        let values = shown.chain(&run.target).flatten().copied().filter(|value| value.is_finite());
+        let targets = || steps.iter().filter_map(|&step| run.target(step));
+        let values = shown.flatten().chain(targets().flatten()).copied().filter(|value| value.is_finite());
         let (low, high) =
             values.fold((0.0, 0.0), |(low, high): (f64, f64), value| (low.min(value), high.max(value)));
         let limits = match run.kind {
@@ -39,8 +41,12 @@ impl<'a> Pictures<'a> {
         let loudest = run.u.iter().flatten().flatten().fold(0.0, |most: f64, u| most.max(u.abs()));
         // a sixth of the distance between evenly spread agents, but neither invisible nor too large
         let radius = (0.16 * width / (run.agents().max(1) as f64).sqrt()).clamp(1.1, 0.014 * width + 0.5);
-        let target = run.target.as_ref().map(|target| resample(target, run.n, run.periodic));
-        Pictures { run, limits, target, loudest, radius }
+        let largest = |target| {
+            let drawn = resample(target, run.n, run.periodic).values;
+            drawn.iter().filter(|value| value.is_finite()).fold(0.0, |most: f64, value| most.max(value.abs()))
+        };
+        let largest_target = targets().map(largest).reduce(f64::max);
+        Pictures { run, limits, largest_target, loudest, radius }
     }
 
     /// The colour bar.
@@ -50,24 +56,23 @@ impl<'a> Pictures<'a> {
 
     /// The field without agents.
     pub fn uncontrolled(&self, step: usize) -> Map {
-        self.with_obstacles(self.with_target(self.field(&self.run.uncontrolled[step])))
+        self.with_obstacles(self.with_target(self.field(&self.run.uncontrolled[step]), step))
     }
 
     /// The field with agents.
     pub fn controlled(&self, step: usize) -> Map {
-        let map = self.with_target(self.field(&self.run.controlled[step]));
+        let map = self.with_target(self.field(&self.run.controlled[step]), step);
         self.with_agents(self.with_obstacles(map), step)
     }
 
-    /// The target, if there is one.
-    pub fn target(&self) -> Option<Map> {
-        let target = self.target.as_ref()?;
-        Some(self.with_target(self.map(target)))
+    /// The target at a step, if there is one.
+    pub fn target(&self, step: usize) -> Option<Map> {
+        Some(self.with_target(self.field(self.run.target(step)?), step))
     }
 
     /// What remains of the error at a step, in colours of its own, if there is a target.
     pub fn error(&self, step: usize) -> Option<Map> {
-        let target = self.run.target.as_ref()?;
+        let target = self.run.target(step)?;
         let error: Vec<f64> = self.run.controlled[step].iter().zip(target).map(|(z, t)| z - t).collect();
         let finite = error.iter().map(|e| e.abs()).filter(|e| e.is_finite());
         let limit = quantile(finite, ERRORS_SHOWN);
@@ -90,7 +95,7 @@ impl<'a> Pictures<'a> {
         if run.mobile() {
             entry(Symbol::Tail, &format!("its path, last {} % of the run", 100.0 * TAIL));
         }
-        if let Some(largest) = self.largest_target() {
+        if let Some(largest) = self.largest_target {
             let [low, high] = LEVELS.map(|level| number(level * largest));
             let field = &run.field;
             entry(Symbol::Contour(1.0), &format!("target {field}* = {low} and {high}"));
@@ -114,10 +119,7 @@ impl<'a> Pictures<'a> {
     }
 
     fn field(&self, values: &[f64]) -> Map {
-        self.map(&resample(values, self.run.n, self.run.periodic))
-    }
-
-    fn map(&self, field: &Resampled) -> Map {
+        let field = resample(values, self.run.n, self.run.periodic);
         let [width, height] = self.run.lengths;
         Map::new(&field.values, field.rows, field.columns)
             .extent([0.0, width], [0.0, height])
@@ -131,14 +133,9 @@ impl<'a> Pictures<'a> {
         self.run.obstacles.iter().fold(map, |map, o| map.disc(o.centre, o.radius, o.margin))
     }
 
-    /// The largest magnitude of the target, if there is one.
-    fn largest_target(&self) -> Option<f64> {
-        let finite = self.target.as_ref()?.values.iter().filter(|value| value.is_finite());
-        Some(finite.fold(0.0, |most: f64, value| most.max(value.abs())))
-    }
-
-    fn with_target(&self, map: Map) -> Map {
-        let (Some(target), Some(largest)) = (&self.target, self.largest_target()) else { return map };
+    fn with_target(&self, map: Map, step: usize) -> Map {
+        let (Some(target), Some(largest)) = (self.run.target(step), self.largest_target) else { return map };
+        let target = resample(target, self.run.n, self.run.periodic);
         let mut levels: Vec<f64> = LEVELS.map(|level| level * largest).to_vec();
         if self.run.kind == FieldKind::Signed {
             levels.extend(LEVELS.map(|level| -level * largest));

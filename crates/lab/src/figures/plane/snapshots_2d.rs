@@ -13,14 +13,15 @@ const LEAST: f64 = 112.0;
 
 /// The field without control (above) and with control (below) from start to end, all in the same colours,
 /// with agents and their trails, obstacles, and contour lines of the target (dashed where it is negative).
-/// The last column has the target and the remaining error. A legend explains what is drawn over the fields.
+/// The last column has the target (if it moves, that at the end) and the remaining error. A legend explains
+/// what is drawn over the fields.
 ///
 /// # Panics
 ///
 /// If lists of the run do not have the documented lengths.
 pub fn snapshots_2d(run: &Run2d, width: f64) -> Figure {
     run.assert_consistent();
-    let beside = usize::from(run.target.is_some());
+    let beside = usize::from(!run.targets.is_empty());
     let fitting = ((width / LEAST) as usize).max(2);
     let steps = moments(run.steps(), (fitting - beside).min(MOMENTS));
     let columns = steps.len() + beside;
@@ -35,10 +36,12 @@ pub fn snapshots_2d(run: &Run2d, width: f64) -> Figure {
         let below = pictures.controlled(step).ticks(true, first).labels("x", y).title(&time);
         figure = figure.panel(0, column, above).panel(1, column, below);
     }
-    figure = match pictures.target().zip(pictures.error(steps[end])) {
+    figure = match pictures.target(steps[end]).zip(pictures.error(steps[end])) {
         Some((target, error)) => {
             let field = &run.field;
-            let target = target.ticks(false, false).title(format!("target {field}*")).colour_bar(field);
+            let moving = run.targets.len() > 1;
+            let when = if moving { " at the end" } else { "" };
+            let target = target.ticks(false, false).title(format!("target {field}*{when}")).colour_bar(field);
             let error = error.ticks(true, false).labels("x", "").title("error");
             let error = error.colour_bar(format!("{field} − {field}*"));
             figure.panel(0, columns - 1, target).panel(1, columns - 1, error)
