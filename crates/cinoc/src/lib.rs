@@ -73,6 +73,8 @@ mod terminal;
 
 use std::process::ExitCode;
 
+pub use failure::Failure;
+
 use arguments::{Arguments, Command};
 use clap::{CommandFactory, FromArgMatches};
 use prelude::{Task, Tasks};
