@@ -10,8 +10,12 @@ use crate::policy_file::PolicyError;
 
 /// Reads cases for a task; refuses those that do not fit its grid, its agents or are not finite.
 pub fn read_cases(path: &Path, config: &Config) -> Result<Cases, PolicyError> {
-    let file = Tensors::read(path)?;
-    parse(&file, config).map_err(|reason| PolicyError::content(path, reason))
+    cases_of(&Tensors::read(path)?, path, config)
+}
+
+/// The same of arrays that are in memory already; errors call them `name`.
+pub fn cases_of(file: &Tensors, name: &Path, config: &Config) -> Result<Cases, PolicyError> {
+    parse(file, config).map_err(|reason| PolicyError::content(name, reason))
 }
 
 fn parse(file: &Tensors, config: &Config) -> Result<Cases, String> {
