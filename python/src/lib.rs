@@ -1,11 +1,20 @@
 //! The native half of the Python package `cinoc`.
 
+mod arrays;
 mod errors;
+mod measures;
+mod observer;
+mod policy;
+mod shipped;
 mod tasks;
+mod training;
 
 use pyo3::prelude::*;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    tasks::register(module)
+    tasks::register(module)?;
+    policy::register(module)?;
+    measures::register(module)?;
+    training::register(module)
 }

@@ -10,7 +10,7 @@ pub mod sweep;
 pub mod training;
 mod watcher;
 
-pub use watcher::{Silent, Watcher};
+pub use watcher::Watcher;
 
 /// Threads to use: what was asked for, or all there are.
 pub fn threads(asked: Option<usize>) -> usize {

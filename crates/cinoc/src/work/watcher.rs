@@ -20,16 +20,3 @@ pub trait Watcher: Sync {
     /// Whether to go on. Asked before every update of a training and every part of an evaluation.
     fn keep_going(&self) -> bool;
 }
-
-/// A watcher that shows nothing and never stops the work.
-pub struct Silent;
-
-impl Watcher for Silent {
-    fn begin(&self, _what: &str, _steps: usize) {}
-    fn reached(&self, _step: usize) {}
-    fn end(&self) {}
-    fn warn(&self, _message: &str) {}
-    fn keep_going(&self) -> bool {
-        true
-    }
-}
