@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import Self
 
 from .policy import Action
 from .progress import Watch
@@ -22,7 +23,7 @@ class Task:
 class Policy:
     def __new__(
         cls, source: str | os.PathLike[str] | bytes, *, task: object = None, best: bool = False
-    ) -> Policy: ...
+    ) -> Self: ...
     @property
     def task(self) -> Task: ...
     @property

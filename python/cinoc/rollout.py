@@ -105,10 +105,9 @@ class Rollout:
 
     def _shown(self, z: Single) -> Single:
         """The first tracked field, if the state has several."""
-        if self.z.ndim == 2 + len(self.axes):
-            return z
-        shown: Single = z[(..., self._field, *[slice(None)] * len(self.axes))]
-        return shown
+        if self.z.ndim > 2 + len(self.axes):
+            z = np.moveaxis(z, -1 - len(self.axes), 0)[self._field]
+        return z
 
     def _plot_1d(self, figure: Figure, case: int) -> None:
         free, z = self._shown(self.uncontrolled_z)[case].T, self._shown(self.z)[case].T

@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyBytes;
 
-use crate::arrays::{array, read, read_some};
+use crate::arrays::{array, read, read_some, small_array};
 use crate::errors::{raised, wrong};
 use crate::observer::work;
 use crate::shipped;
@@ -36,7 +36,7 @@ pub struct Policy {
     path: Option<PathBuf>,
     /// Compiled decisions that nobody uses right now. The lock is held only together with that of the interpreter,
     /// so that a fork never copies it locked.
-    ready: Mutex<Vec<Ready>>,
+    ready: Mutex<Vec<Box<Ready>>>,
 }
 
 /// A compiled decision for a grid and a number of agents.
@@ -56,14 +56,14 @@ impl Policy {
         Policy { file: Arc::new(file), path, ready: Mutex::new(Vec::new()) }
     }
 
-    fn taken(&self, extents: &[usize], agents: Option<usize>) -> Option<Ready> {
+    fn taken(&self, extents: &[usize], agents: Option<usize>) -> Option<Box<Ready>> {
         let mut ready = self.ready.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let fits = |known: &Ready| known.agents == agents && known.extents == extents;
+        let fits = |known: &Box<Ready>| known.agents == agents && known.extents == extents;
         let place = ready.iter().rposition(fits)?;
         Some(ready.remove(place))
     }
 
-    fn give_back(&self, used: Ready) {
+    fn give_back(&self, used: Box<Ready>) {
         let mut ready = self.ready.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if ready.len() == KEPT {
             ready.remove(0);
@@ -233,7 +233,7 @@ impl Policy {
         };
         let told = |values: Vec<f32>| match values.is_empty() {
             true => Ok(None),
-            false => array(py, &shape(values.len()), values).map(Some),
+            false => small_array(py, &shape(values.len()), &values).map(Some),
         };
         static ACTION: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         ACTION.import(py, "cinoc.policy", "Action")?.call1((told(u)?, told(v)?))
@@ -269,7 +269,7 @@ impl Policy {
         let arrays = Arrays::given(z, target, xi);
         let mut ready = match self.taken(&extents, agents) {
             Some(ready) => ready,
-            None => work(py, None, |_| self.prepared(&arrays, &extents, agents))?,
+            None => Box::new(work(py, None, |_| self.prepared(&arrays, &extents, agents))?),
         };
         let situation = match arrays.situation(&ready.config) {
             Ok(situation) => situation,

@@ -136,7 +136,7 @@ def test_runs_that_are_none(folder: Path) -> None:
 def test_errors_are_value_errors_and_run_time_errors() -> None:
     assert issubclass(cinoc.ConfigError, ValueError) and issubclass(cinoc.RunError, RuntimeError)
     with pytest.raises(cinoc.RunError, match="diverged"):
-        cinoc.Policy("fkpp1d").rollout(1, config={"physics.rho": 1e4, "time.steps": 50})
+        cinoc.Policy("ks1d").rollout({"z0": 1e9 * np.sin(np.arange(128))[None]}, config={"time.steps": 50})
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")

@@ -107,6 +107,17 @@ def test_every_layout_and_type_gives_the_same_decision() -> None:
     np.testing.assert_array_equal(whole, zero)
 
 
+def test_fortran_order_is_another_order_of_memory_only() -> None:
+    policy = cinoc.Policy("density2d")
+    x, y = np.meshgrid(np.linspace(0, 1, 64), np.linspace(0, 1.25, 80), indexing="ij")
+    z, target = np.exp(-20 * ((x - 0.3) ** 2 + (y - 0.5) ** 2)), np.exp(-20 * ((x - 0.6) ** 2 + (y - 0.9) ** 2))
+    xi = policy.start_positions()
+    wanted = policy.act(z, xi, target).v
+    found = policy.act(np.asfortranarray(z), np.asfortranarray(xi), np.asfortranarray(target)).v
+    assert wanted is not None and found is not None and wanted.shape == (9, 2)
+    np.testing.assert_array_equal(found, wanted)
+
+
 def test_a_policy_survives_its_file_its_bytes_and_pickle(folder: Path) -> None:
     policy = cinoc.Policy("heat1d")
     policy.save("copy.safetensors")

@@ -25,7 +25,7 @@ def policy_bytes(run: cinoc.Run | Path) -> bytes:
     return ((run.path if isinstance(run, cinoc.Run) else run) / "policy.safetensors").read_bytes()
 
 
-@pytest.mark.parametrize("method", ["cinoc", "ppo"])
+@pytest.mark.parametrize("method", ["cinoc", "dpc"])
 def test_the_command_line_trains_the_same_policy(method: str, folder: Path) -> None:
     run = cinoc.train("heat1d", seed=3, method=method, config=SMALL, out="python")
     sets = [word for key, value in SMALL.items() for word in ("--set", f"{key}={value}")]

@@ -84,6 +84,9 @@ fn positions(file: &Tensors, config: &Config, count: usize) -> Result<Vec<f64>, 
 
 /// From vectors agent by agent, as files hold them, to axis by axis, as loops do: `[..][agents][dims]` to `[..][dims][agents]`.
 pub(crate) fn by_axis(values: &[f64], agents: usize, dims: usize) -> Vec<f64> {
+    if dims == 1 {
+        return values.to_vec();
+    }
     let turned = |one: &[f64]| {
         let all = (0..dims).flat_map(|axis| (0..agents).map(move |agent| (agent, axis)));
         all.map(|(agent, axis)| one[agent * dims + axis]).collect::<Vec<_>>()
