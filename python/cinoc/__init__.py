@@ -5,7 +5,7 @@
 ['density2d', 'fkpp1d', 'heat1d', 'heat2d', 'heat2d-obstacles', 'ks1d', 'ks2d', 'turb2d']
 >>> policy = cinoc.Policy("heat1d")
 >>> policy
-cinoc.Policy(heat1d, trained with 8 agents, 10562 parameters)
+cinoc.Policy(heat1d, trained with 8 agents, 11170 parameters)
 """
 
 from ._native import Task, tasks

@@ -55,7 +55,8 @@ def sweep(
 
     >>> import cinoc
     >>> found = cinoc.sweep("agents", "heat1d", [8, 16], cases=2)
-    >>> [row[0] for row in found["tables"][0]["rows"]]
+    >>> [row[1] for row in found["tables"][0]["rows"]]
+    [8.0, 16.0]
     """
     texts = None if values is None else [str(value) for value in values]
     watch = Watch(progress)

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
 from . import _native
 from .progress import Watch
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from .rollout import Rollout
 
 

@@ -8,14 +8,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .errors import ConfigError
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     from matplotlib.figure import Figure
 
-Single = npt.NDArray[np.float32]
+    Single = npt.NDArray[np.float32]
 
 
 class Rollout:

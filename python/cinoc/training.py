@@ -7,24 +7,26 @@ import os
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from . import _native
 from .errors import ConfigError
 from .policy import Policy, as_cases, as_dict
 from .progress import Callback, Watch
 
-Files = str | os.PathLike[str] | Mapping[str, npt.ArrayLike]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Files = str | os.PathLike[str] | Mapping[str, npt.ArrayLike]
 
 
 class Run:
     """A training in its directory, finished or not.
 
     >>> import cinoc, tempfile
-    >>> small = {"train.updates": 3, "train.batch": 2, "time.steps": 5, "data.pool": 4}
+    >>> small = {"train": {"updates": 3, "batch": 2, "warmup": 1}, "time.steps": 5, "data.pool": 4}
     >>> folder = tempfile.mkdtemp()
     >>> run = cinoc.train("heat1d", config=small, out=folder)
     >>> run.finished, run.metrics["loss"].shape
@@ -105,10 +107,10 @@ def train(
     and `run.finished` is False. Ctrl-C saves a checkpoint and raises KeyboardInterrupt; `cinoc.resume` goes on.
 
     >>> import cinoc, tempfile
-    >>> small = {"train.updates": 3, "train.batch": 2, "time.steps": 5, "data.pool": 4}
+    >>> small = {"train": {"updates": 3, "batch": 2, "warmup": 1}, "time.steps": 5, "data.pool": 4}
     >>> run = cinoc.train("heat1d", seed=1, config=small, out=tempfile.mkdtemp())
     >>> run.policy
-    cinoc.Policy(heat1d, trained with 8 agents, 10562 parameters)
+    cinoc.Policy(heat1d, trained with 8 agents, 11170 parameters)
     """
     watch, given = Watch(progress, callback), (as_cases(cases), as_cases(validation))
     path, _ = _native.train(
@@ -131,7 +133,7 @@ def resume(
     `task` is the PDE, if it is none of `cinoc.tasks()`.
 
     >>> import cinoc, tempfile
-    >>> small = {"train.updates": 3, "train.batch": 2, "time.steps": 5, "data.pool": 4}
+    >>> small = {"train": {"updates": 3, "batch": 2, "warmup": 1}, "time.steps": 5, "data.pool": 4}
     >>> run = cinoc.train("heat1d", config=small, out=tempfile.mkdtemp())
     >>> len(cinoc.resume(run.path, updates=5).metrics["loss"])
     5
