@@ -2,24 +2,23 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
-from typing_extensions import Self
+from typing_extensions import Self, disjoint_base
 
-from .policy import Action
+from .policy import Action, Cases
 from .progress import Watch
 
-Single: TypeAlias = npt.NDArray[np.float32]
-Cases: TypeAlias = int | str | os.PathLike[str] | Mapping[str, npt.ArrayLike]
-
+@final
 class Task:
     """A field with its equation, its cases, and its presets."""
 
     @property
     def name(self) -> str: ...
 
+@disjoint_base
 class Policy:
     def __new__(
         cls, source: str | os.PathLike[str] | bytes, *, task: object = None, best: bool = False
@@ -31,10 +30,10 @@ class Policy:
     @property
     def agents(self) -> int: ...
     @property
-    def parameters(self) -> Single: ...
+    def parameters(self) -> npt.NDArray[np.float32]: ...
     def _config(self) -> str: ...
     def to_bytes(self) -> bytes: ...
-    def start_positions(self, agents: int | None = None) -> Single: ...
+    def start_positions(self, agents: int | None = None) -> npt.NDArray[np.float32]: ...
     def act(
         self,
         z: npt.ArrayLike,

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _native
 from .policy import Policy, as_cases, as_dict, failure, of
 from .progress import Watch
 
+if TYPE_CHECKING:
+    from .policy import Cases
+
 
 def evaluate(
     policy: Policy | str | os.PathLike[str],
-    cases: _native.Cases = 50,
+    cases: Cases = 50,
     *,
     agents: int | None = None,
     fail: str | tuple[float, int] | None = None,

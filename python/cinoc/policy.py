@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from .rollout import Rollout
 
+    Cases = int | str | os.PathLike[str] | Mapping[str, npt.ArrayLike]
+    """Where cases are from: a number, a name, a file, or arrays."""
+
 
 class Action(NamedTuple):
     """What every agent does."""
@@ -66,7 +69,7 @@ class Policy(_native.Policy):
 
     def rollout(
         self,
-        cases: _native.Cases = 10,
+        cases: Cases = 10,
         *,
         agents: int | None = None,
         fail: str | tuple[float, int] | None = None,
