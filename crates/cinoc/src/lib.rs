@@ -56,12 +56,15 @@
 //! | [`control`] | tasks, settings, observation, policy, actuation, objective, closed loop |
 //! | [`learn`] | training, evaluation, baselines, planning, files |
 //! | [`lab`] | reports, figures, experiments |
+//! | [`view`] | a controlled field live in the browser |
+//! | [`work`] | what the command line and the Python package ask for |
 
 pub use cinoc_adjoint as adjoint;
 pub use cinoc_control as control;
 pub use cinoc_lab as lab;
 pub use cinoc_learn as learn;
 pub use cinoc_pde as pde;
+pub use cinoc_view as view;
 
 // a reader of standard output may go away: `say!` bears it, `println!` panics
 #[deny(clippy::print_stdout)]
@@ -70,8 +73,11 @@ mod commands;
 mod arguments;
 mod failure;
 mod terminal;
+pub mod work;
 
 use std::process::ExitCode;
+
+pub use failure::Failure;
 
 use arguments::{Arguments, Command};
 use clap::{CommandFactory, FromArgMatches};

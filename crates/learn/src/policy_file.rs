@@ -177,17 +177,18 @@ impl PolicyFile {
 
     /// Reads a policy for one of these tasks; refuses damaged files and parameters that are not finite.
     pub fn read(path: &Path, tasks: &Tasks) -> Result<PolicyFile, PolicyError> {
-        PolicyFile::of(&Tensors::read(path)?, path, tasks)
+        PolicyFile::of_tensors(&Tensors::read(path)?, path, tasks)
     }
 
-    /// The same from memory; errors name it by `path`.
+    /// The same from memory; errors call it `path`.
     pub fn from_bytes(bytes: &[u8], path: &Path, tasks: &Tasks) -> Result<PolicyFile, PolicyError> {
         let file =
             Tensors::from_bytes(bytes).map_err(|error| PolicyError::content(path, error.to_string()))?;
-        PolicyFile::of(&file, path, tasks)
+        PolicyFile::of_tensors(&file, path, tasks)
     }
 
-    fn of(file: &Tensors, path: &Path, tasks: &Tasks) -> Result<PolicyFile, PolicyError> {
+    /// The same of the contents of a file, which errors call `path`.
+    pub fn of_tensors(file: &Tensors, path: &Path, tasks: &Tasks) -> Result<PolicyFile, PolicyError> {
         let inner = || -> Result<PolicyFile, String> {
             let config = read_config(file, FORMAT, tasks)?;
             file.check_finite().map_err(|error| error.to_string())?;

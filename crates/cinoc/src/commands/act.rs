@@ -1,9 +1,9 @@
 //! `cinoc act`: one decision, of all agents, about a field from a file.
 
-use super::subject::{changed, load_policy};
 use crate::arguments::Act;
 use crate::failure::Failure;
-use crate::terminal::{number, table};
+use crate::terminal::{Terminal, number, table};
+use crate::work::subject::{changed, load_policy};
 use cinoc_control::config::KEYS;
 use cinoc_control::{Config, Decision, Tasks};
 use cinoc_learn::memory::Needs;
@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use std::io::Write;
 
 pub fn run(request: &Act, tasks: &Tasks) -> Result<(), Failure> {
-    let (_, policy, _) = load_policy(&request.policy, false, tasks)?;
+    let policy = load_policy(&request.policy, false, tasks, &Terminal::default())?.policy;
     let arrays = Arrays::read(&request.field, request.target.as_deref(), request.positions.as_deref())?;
     let config = circumstances(request, &policy.config, &arrays)?;
     Needs::decision(&config).check()?;

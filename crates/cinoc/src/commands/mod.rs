@@ -6,7 +6,6 @@ pub mod check_gradients;
 pub mod eval;
 pub mod plot;
 pub mod reproduce;
-pub mod subject;
 pub mod sweep;
 pub mod tasks;
 pub mod trace;
@@ -14,16 +13,28 @@ pub mod train;
 pub mod verify;
 pub mod view;
 
+use crate::arguments::Subject;
 use crate::failure::Failure;
 use crate::terminal::say;
-use cinoc_adjoint::Threads;
+use crate::work::Watcher;
+use crate::work::subject::{CasesFrom, Circumstances, Loaded, Resolved, load_policy, resolve};
+use cinoc_control::Tasks;
 use cinoc_lab::report::shell_word;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// The threads of this command: as many as were asked for, or one per core.
-fn threads(asked: Option<usize>) -> Result<Threads, Failure> {
-    Ok(asked.map_or_else(Threads::all, Threads::new)?)
+/// The policy of a request, and under which circumstances it is used.
+fn resolved(subject: &Subject, tasks: &Tasks, watcher: &dyn Watcher) -> Result<(Loaded, Resolved), Failure> {
+    let loaded = load_policy(&subject.policy, subject.best, tasks, watcher)?;
+    let circumstances = Circumstances {
+        agents: subject.agents,
+        sets: subject.sets.clone(),
+        fail: subject.fail.clone(),
+        cases: CasesFrom::Named(subject.cases.clone()),
+        threads: crate::work::threads(subject.threads)?,
+    };
+    let resolved = resolve(&loaded.policy.config, &circumstances, watcher)?;
+    Ok((loaded, resolved))
 }
 
 /// The name of this command line.

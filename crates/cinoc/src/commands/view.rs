@@ -2,7 +2,8 @@
 
 use crate::arguments::View;
 use crate::failure::Failure;
-use crate::terminal::{say, warn};
+use crate::terminal::{Terminal, say, warn};
+use crate::work::subject::load_policy;
 use cinoc_control::Tasks;
 use cinoc_view::library::{Library, Offered};
 use cinoc_view::server::Server;
@@ -11,7 +12,7 @@ use std::process::{Command, Stdio};
 pub fn run(request: &View, tasks: &Tasks) -> Result<(), Failure> {
     let mut given = Vec::new();
     for path in &request.policies {
-        let (_, policy, _) = super::subject::load_policy(path, false, tasks)?;
+        let policy = load_policy(path, false, tasks, &Terminal::default())?.policy;
         given.push(Offered { name: path.display().to_string(), policy });
     }
     let library = Library::new(given)?;

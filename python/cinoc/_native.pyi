@@ -1,0 +1,94 @@
+"""The native half of the package."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import Self, disjoint_base
+
+from .policy import Action, Cases
+from .progress import Watch
+
+@final
+class Task:
+    """A field with its equation, its cases, and its presets."""
+
+    @property
+    def name(self) -> str: ...
+
+@disjoint_base
+class Policy:
+    def __new__(
+        cls, source: str | os.PathLike[str] | bytes, *, task: object = None, best: bool = False
+    ) -> Self: ...
+    @property
+    def task(self) -> Task: ...
+    @property
+    def path(self) -> os.PathLike[str] | None: ...
+    @property
+    def agents(self) -> int: ...
+    @property
+    def parameters(self) -> npt.NDArray[np.float32]: ...
+    def _config(self) -> str: ...
+    def to_bytes(self) -> bytes: ...
+    def start_positions(self, agents: int | None = None) -> npt.NDArray[np.float32]: ...
+    def act(
+        self,
+        z: npt.ArrayLike,
+        xi: npt.ArrayLike | None = None,
+        target: npt.ArrayLike | None = None,
+    ) -> Action: ...
+
+def tasks() -> list[str]: ...
+def rollout(
+    policy: Policy,
+    cases: Cases,
+    agents: int | None,
+    fail: str | None,
+    seed: int,
+    config: Mapping[str, Any] | None,
+    threads: int | None,
+    watch: Watch | None,
+) -> dict[str, Any]: ...
+def evaluate(
+    policy: Policy,
+    cases: Cases,
+    agents: int | None,
+    fail: str | None,
+    seed: int,
+    config: Mapping[str, Any] | None,
+    threads: int | None,
+    watch: Watch | None,
+) -> str: ...
+def sweep_along(
+    policy: Policy,
+    axis: str,
+    values: Sequence[str] | None,
+    cases: int,
+    out: str | os.PathLike[str] | None,
+    threads: int | None,
+    watch: Watch | None,
+) -> str: ...
+def check_gradients(task: object, preset: str, config: Mapping[str, Any] | None) -> str: ...
+def train(
+    task: object,
+    preset: str,
+    method: str,
+    seed: int | None,
+    config: Mapping[str, Any] | None,
+    out: str | os.PathLike[str] | None,
+    init: str | os.PathLike[str] | None,
+    cases: str | os.PathLike[str] | Mapping[str, npt.ArrayLike] | None,
+    validation: str | os.PathLike[str] | Mapping[str, npt.ArrayLike] | None,
+    threads: int | None,
+    watch: Watch | None,
+) -> tuple[os.PathLike[str], bool]: ...
+def resume(
+    folder: str | os.PathLike[str],
+    updates: int | None,
+    task: object,
+    threads: int | None,
+    watch: Watch | None,
+) -> tuple[os.PathLike[str], bool]: ...
