@@ -53,6 +53,7 @@ pub enum Command {
   cinoc view                                  all shipped policies
   cinoc view runs/heat1d-0                    a policy of yours, beside the shipped ones
   cinoc view --no-open --port 8123            print the address only
+  cinoc view --train heat1d --seed 1          train, and watch it learn
 
 The address contains a random token, and only this machine can reach it. Ctrl-C ends the server.")]
 pub struct View {
@@ -72,6 +73,18 @@ pub struct View {
     /// Do not open a browser.
     #[arg(long)]
     pub no_open: bool,
+    /// Train as `cinoc train` would with what follows, and watch it learn: the learning curve, and a case with the
+    /// policy of the moment. Must come last.
+    #[arg(long, value_name = "TASK [OPTIONS OF train]", num_args = 1.., allow_hyphen_values = true)]
+    pub train: Vec<String>,
+}
+
+/// What `cinoc train` reads, for those who start a training by other means.
+#[derive(clap::Parser)]
+#[command(name = "train", no_binary_name = true)]
+pub struct TrainOptions {
+    #[command(flatten)]
+    pub train: Train,
 }
 
 #[derive(Args)]

@@ -12,7 +12,7 @@ use tungstenite::protocol::frame::coding::CloseCode;
 use tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tungstenite::{Error, Message, WebSocket};
 
-use crate::library::Library;
+use crate::library::{Library, Offered};
 use crate::protocol::{Answer, Choice, LARGEST_REQUEST, Request};
 use crate::simulation::{Refused, Simulation};
 
@@ -51,6 +51,7 @@ pub fn converse(mut stream: TcpStream, key: &str, library: &Library) {
         last: Instant::now(),
         seen: Instant::now(),
         heard: Instant::now(),
+        told: Instant::now(),
         wanted: false,
         rate: Rate { since: Instant::now(), count: 0 },
     };
@@ -94,6 +95,8 @@ struct Page<'a> {
     seen: Instant,
     /// When anything was last heard.
     heard: Instant,
+    /// When trainings were last told of.
+    told: Instant,
     /// Whether a frame is asked for and not yet sent.
     wanted: bool,
     rate: Rate,
@@ -107,18 +110,18 @@ struct Rate {
 
 impl Page<'_> {
     fn serve(&mut self) -> Result<(), Ended> {
-        let choices = self.library.offered.iter().map(|offered| Choice {
-            name: offered.name.clone(),
-            task: offered.policy.config.task.name.clone(),
-            title: offered.policy.config.task.title.to_string(),
-        });
-        self.say(&Answer::Policies(choices.collect()))?;
+        let choice = |offered: &Offered| {
+            let task = &offered.policy().config.task;
+            Choice { name: offered.name.clone(), task: task.name.clone(), title: task.title.to_string() }
+        };
+        self.say(&Answer::Policies(self.library.offered.iter().map(choice).collect()))?;
         loop {
             self.listen()?;
             self.work()?;
             if self.wanted && self.simulation.is_some() {
                 self.show()?;
             }
+            self.tell_learning()?;
             if self.heard.elapsed() > GONE {
                 return Err(Ended::Because("nothing was heard for ten minutes; reload to go on"));
             }
@@ -150,6 +153,19 @@ impl Page<'_> {
             }
             wait = Duration::ZERO;
         }
+    }
+
+    /// Tells how far trainings are, once a second while somebody looks.
+    fn tell_learning(&mut self) -> Result<(), Ended> {
+        if self.told.elapsed() < Duration::from_secs(1) || self.seen.elapsed() > UNSEEN {
+            return Ok(());
+        }
+        self.told = Instant::now();
+        let library = self.library;
+        for learning in library.offered.iter().filter_map(Offered::learning) {
+            self.say(&Answer::Learning(learning))?;
+        }
+        Ok(())
     }
 
     fn runs(&self) -> bool {

@@ -1,14 +1,98 @@
-//! The policies that a viewer offers.
+//! The policies that a viewer offers, one of which may still be in training.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::SystemTime;
 
 use cinoc_control::Tasks;
+use cinoc_learn::checkpoint::Checkpoint;
 use cinoc_learn::policy_file::{PolicyError, PolicyFile};
+use cinoc_learn::run::{CHECKPOINT, METRICS, POLICY};
+use serde_json::Value;
+
+use crate::protocol::Learning;
+
+/// Most points of a learning curve.
+const CURVE: usize = 300;
 
 /// A policy under the name that the page shows.
 pub struct Offered {
     /// Its name: the task of a shipped policy, else the path that was given.
     pub name: String,
-    /// The policy.
-    pub policy: PolicyFile,
+    policy: RwLock<Arc<PolicyFile>>,
+    followed: Option<Followed>,
+}
+
+/// A run whose parameters change.
+struct Followed {
+    folder: PathBuf,
+    tasks: Tasks,
+    /// When the file was written that the parameters are from, and after how many updates.
+    read: Mutex<(Option<SystemTime>, usize)>,
+}
+
+impl Offered {
+    /// A policy that stays as it is.
+    pub fn new(name: String, policy: PolicyFile) -> Offered {
+        Offered { name, policy: RwLock::new(Arc::new(policy)), followed: None }
+    }
+
+    /// The policy of a run in training, with the parameters it starts from.
+    pub fn in_training(name: String, first: PolicyFile, folder: &Path, tasks: &Tasks) -> Offered {
+        let followed =
+            Followed { folder: folder.to_path_buf(), tasks: tasks.clone(), read: Mutex::default() };
+        Offered { followed: Some(followed), ..Offered::new(name, first) }
+    }
+
+    /// The policy of the moment.
+    pub fn policy(&self) -> Arc<PolicyFile> {
+        // a reader that panicked has changed nothing
+        self.policy.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How far its training is, with the newest parameters taken over; `None` for a policy that stays as it is.
+    pub fn learning(&self) -> Option<Learning> {
+        let followed = self.followed.as_ref()?;
+        let mut read = followed.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let (finished, checkpoint) = (followed.folder.join(POLICY), followed.folder.join(CHECKPOINT));
+        let path = if finished.exists() { finished } else { checkpoint };
+        let written = std::fs::metadata(&path).and_then(|file| file.modified()).ok();
+        if written.is_some() && written != read.0 {
+            // a file that cannot be read now is read the next time
+            if let Some((policy, updates)) = followed.parameters(&path) {
+                *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
+                *read = (written, updates);
+            }
+        }
+        let mut learning = curve(&std::fs::read_to_string(followed.folder.join(METRICS)).unwrap_or_default());
+        (learning.policy, learning.shown) = (self.name.clone(), read.1);
+        learning.of = self.policy().config.train.updates;
+        Some(learning)
+    }
+}
+
+impl Followed {
+    fn parameters(&self, path: &Path) -> Option<(PolicyFile, usize)> {
+        if path.ends_with(POLICY) {
+            let policy = PolicyFile::read(path, &self.tasks).ok()?;
+            let updates = policy.config.train.updates;
+            return Some((policy, updates));
+        }
+        let Checkpoint { config, params, adam, .. } = Checkpoint::read(path, &self.tasks).ok()?;
+        Some((PolicyFile { config, params }, adam.step as usize))
+    }
+}
+
+/// The learning curve in the metrics of a run; half a line at the end is left out.
+fn curve(metrics: &str) -> Learning {
+    let lines: Vec<Value> = metrics.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let every = lines.len().div_ceil(CURVE).max(1);
+    let point = |line: &Value, loss: &Value| Some([line["update"].as_f64()?, loss.as_f64()?]);
+    Learning {
+        loss: lines.iter().step_by(every).filter_map(|line| point(line, &line["loss"])).collect(),
+        validation: lines.iter().filter_map(|line| point(line, &line["validation"]["loss"])).collect(),
+        ..Learning::default()
+    }
 }
 
 /// All policies of a viewer. Nothing else can be reached from a page.
@@ -38,7 +122,7 @@ impl Library {
         let mut offered = given;
         for (name, bytes) in SHIPPED {
             let policy = PolicyFile::from_bytes(bytes, name.as_ref(), Tasks::built_in())?;
-            offered.push(Offered { name: name.to_string(), policy });
+            offered.push(Offered::new(name.to_string(), policy));
         }
         Ok(Library { offered })
     }
@@ -46,5 +130,32 @@ impl Library {
     /// The policy of a name.
     pub fn find(&self, name: &str) -> Option<&Offered> {
         self.offered.iter().find(|offered| offered.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cinoc_control::Config;
+    use cinoc_control::policy::param_count;
+
+    #[test]
+    fn a_run_in_training_is_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = Config::preset("heat1d").unwrap();
+        let of =
+            |value: f32| PolicyFile { config: config.clone(), params: vec![value; param_count(&config)] };
+        let offered = Offered::in_training("run".into(), of(0.0), folder.path(), Tasks::built_in());
+        let before = offered.learning().unwrap();
+        assert_eq!((before.shown, before.loss.len(), before.of), (0, 0, config.train.updates));
+        std::fs::write(
+            folder.path().join(METRICS),
+            "{\"update\":1,\"loss\":0.5}\n{\"update\":2,\"loss\":0.25,\"validation\":{\"loss\":0.3}}\n{\"upd",
+        )
+        .unwrap();
+        of(1.0).write(&folder.path().join(POLICY)).unwrap();
+        let after = offered.learning().unwrap();
+        assert_eq!((after.loss, after.validation), (vec![[1.0, 0.5], [2.0, 0.25]], vec![[2.0, 0.3]]));
+        assert_eq!((after.shown, offered.policy().params[0]), (config.train.updates, 1.0));
     }
 }

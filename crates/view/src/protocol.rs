@@ -120,6 +120,8 @@ pub enum Answer {
     Scene(Box<Scene>),
     /// An event has happened.
     Happened(Event),
+    /// A policy learns.
+    Learning(Learning),
     /// The request cannot be met; everything is as before.
     Refused(String),
 }
@@ -133,6 +135,21 @@ pub struct Choice {
     pub task: String,
     /// The task in words.
     pub title: String,
+}
+
+/// How far a training is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Learning {
+    /// The policy that is trained.
+    pub policy: String,
+    /// Updates after which its parameters of the moment were taken.
+    pub shown: usize,
+    /// Updates of the whole training.
+    pub of: usize,
+    /// Update and loss.
+    pub loss: Vec<[f64; 2]>,
+    /// Update and loss on validation cases.
+    pub validation: Vec<[f64; 2]>,
 }
 
 /// What a simulation looks like.

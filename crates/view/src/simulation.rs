@@ -1,6 +1,7 @@
 //! One simulation: two panes that start from the same field, stepped together, and what happens to them.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::Instant;
 
 use cinoc_adjoint::Threads;
@@ -9,10 +10,11 @@ use cinoc_control::disturbance::RandomInput;
 use cinoc_control::live::{LiveLoop, LiveState};
 use cinoc_control::obstacles::Discs;
 use cinoc_control::{Cases, Config, Controller, Decision, Disturbance, Pool, Tasks};
+use cinoc_learn::policy_file::PolicyFile;
 use cinoc_learn::pool::{cache_folder, cached};
 use thiserror::Error;
 
-use crate::library::Library;
+use crate::library::{Library, Offered};
 use crate::protocol::{Event, FINEST, Header, MOST_AGENTS, MOST_EVENTS, Scene, Setting, Setup, What};
 
 /// Seed of validation cases: the one of `cinoc eval`.
@@ -67,13 +69,14 @@ impl Simulation {
             policy(&setup.task, setup.policy.as_deref(), library)?,
             policy(&setup.task, setup.beside.as_deref(), library)?,
         ];
-        let known = library.offered.iter().map(|offered| &offered.policy.config);
-        let trained = policies.iter().flatten().map(|policy| &policy.config).chain(known);
-        let Some(trained) = trained.into_iter().find(|config| config.task.name == setup.task) else {
+        let known = library.offered.iter().map(Offered::policy);
+        let all = policies.iter().flatten().cloned().chain(known);
+        let Some(trained) =
+            all.map(|policy| policy.config.clone()).find(|config| config.task.name == setup.task)
+        else {
             let tasks = Tasks::built_in().names();
             return refused(format!("there is no task {:?}; known are {tasks}", setup.task));
         };
-        let trained = trained.clone();
         if setup.case > LAST_CASE {
             return refused(format!("case {}: the last one is {LAST_CASE}", setup.case));
         }
@@ -89,20 +92,20 @@ impl Simulation {
         let (first, target) = case(&trained, &config, setup.case);
         let mut coming = std::mem::take(&mut setup.events);
         coming.sort_by_key(|event| event.step);
-        let pane = |policy: Option<&cinoc_learn::policy_file::PolicyFile>| {
-            let base = policy.map_or(&trained, |policy| &policy.config);
+        let pane = |policy: &Option<Arc<PolicyFile>>| {
+            let base = policy.as_ref().map_or(&trained, |policy| &policy.config);
             let own = changed(base, agents, setup.refine, &[])?;
             if own.state_shape() != config.state_shape() || own.control_dt() != config.control_dt() {
                 return refused("the two policies were trained on other grids or time steps");
             }
-            let params = policy.map(|policy| policy.params.clone());
+            let params = policy.as_ref().map(|policy| policy.params.clone());
             let state = match params {
                 Some(_) => first.clone(),
                 None => LiveState { xi: Vec::new(), ..first.clone() },
             };
             Ok(Pane::new(own, params, state, &target))
         };
-        let panes = [pane(policies[0])?, pane(policies[1])?];
+        let panes = [pane(&policies[0])?, pane(&policies[1])?];
         let noise = Noise::new(setup.seed, setup.case);
         let alive = vec![true; agents];
         let mut simulation = Simulation {
@@ -436,18 +439,15 @@ impl Pane {
 }
 
 /// The policy of a name, which must be for the task.
-fn policy<'a>(
-    task: &str,
-    name: Option<&str>,
-    library: &'a Library,
-) -> Result<Option<&'a cinoc_learn::policy_file::PolicyFile>, Refused> {
+fn policy(task: &str, name: Option<&str>, library: &Library) -> Result<Option<Arc<PolicyFile>>, Refused> {
     let Some(name) = name else { return Ok(None) };
     let Some(offered) = library.find(name) else {
         return refused(format!("there is no policy {name:?} here"));
     };
-    match offered.policy.config.task.name == task {
-        true => Ok(Some(&offered.policy)),
-        false => refused(format!("the policy {name} is for {}, not for {task}", offered.policy.config.task)),
+    let policy = offered.policy();
+    match policy.config.task.name == task {
+        true => Ok(Some(policy)),
+        false => refused(format!("the policy {name} is for {}, not for {task}", policy.config.task)),
     }
 }
 
@@ -463,7 +463,11 @@ fn changed(config: &Config, agents: usize, refine: usize, sets: &[(String, f64)]
         all.extend(config.grid.n_y.map(|n| format!("grid.n_y={}", finer(n))));
     }
     all.extend(sets.iter().map(|(key, value)| format!("{key}={value:?}")));
-    config.with_sets(&all).map_err(|error| Refused(error.to_string()))
+    let changed = config.with_sets(&all).map_err(|error| Refused(error.to_string()))?;
+    if config.centralised() && (changed.agents, changed.shape()) != (config.agents, config.shape()) {
+        return refused("a centralised policy runs only with the agents and the grid of its training");
+    }
+    Ok(changed)
 }
 
 /// Initial field and places, and the target, of a validation case.

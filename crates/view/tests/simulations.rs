@@ -47,7 +47,7 @@ fn set(key: &str, value: f64) -> Event {
 /// The trajectory that an evaluation of the policy has, for a case.
 fn evaluated(task: &str, sets: &[&str], case: usize, steps: usize) -> (Vec<f32>, Vec<f64>) {
     let library = library();
-    let policy = &library.find(task).unwrap().policy;
+    let policy = &library.find(task).unwrap().policy();
     let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
     let config = policy.config.with_sets(&sets).unwrap();
     let threads = Threads::one();
@@ -184,7 +184,7 @@ fn what_cannot_be_done_is_refused_and_changes_nothing() {
 fn all_shipped_policies_run_and_two_can_stand_side_by_side() {
     let library = library();
     for offered in &library.offered {
-        let config: &Config = &offered.policy.config;
+        let config: &Config = &offered.policy().config;
         let steps = if config.task.dims == 1 { 5 } else { 1 };
         let beside = Setup { beside: Some(offered.name.clone()), ..setup(&offered.name) };
         // turbulence needs a long spin-up: it is tried in the browser

@@ -48,7 +48,7 @@ pub fn run(request: &Train, tasks: &Tasks) -> Result<(), Failure> {
 }
 
 /// The settings that are asked for, and the run directory.
-fn asked(request: &Train, tasks: &Tasks) -> Result<(Config, PathBuf), Failure> {
+pub fn asked(request: &Train, tasks: &Tasks) -> Result<(Config, PathBuf), Failure> {
     match (&request.resume, &request.task) {
         (Some(Some(folder)), _) => Ok((of_run(request, folder, tasks)?, folder.clone())),
         (_, Some(task)) => {

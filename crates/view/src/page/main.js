@@ -1,7 +1,7 @@
 // @ts-check
 // The page: what is shown, what is asked for, and what a user does.
 
-import { Chart } from "./chart.js";
+import { Chart, drawLines } from "./chart.js";
 import { themed } from "./colours.js";
 import { LineView } from "./line.js";
 import { readLink, writeLink } from "./link.js";
@@ -63,6 +63,7 @@ const connection = new Connection({
     if (answer.policies) offered(answer.policies);
     else if (answer.scene) staged(answer.scene);
     else if (answer.happened) happened(answer.happened);
+    else if (answer.learning) learning(answer.learning);
     else if (answer.refused) notice(answer.refused);
   },
   frame(buffer) {
@@ -170,6 +171,18 @@ function showFail(share) {
 
 function link() {
   if (setup) history.replaceState(null, "", writeLink({ ...setup, events }));
+}
+
+let replayed = { shown: -1, at: 0 };
+/** Shows how far a training is, and the case anew when there are new parameters. @param {import("./protocol.js").Learning} now */
+function learning(now) {
+  text("learning-figure").hidden = false;
+  text("learned").textContent = `${now.shown} of ${now.of}`;
+  drawLines(canvas("learning"), [[now.loss, "left"], [now.validation, "right"]], (update) => `update ${update}`);
+  const due = !frame || !scene || frame.step >= scene.horizon || performance.now() > replayed.at + 4000;
+  if (!setup || setup.policy !== now.policy || now.shown === replayed.shown || !due || !playing) return;
+  replayed = { shown: now.shown, at: performance.now() };
+  open({ ...setup, events: [] }, playing);
 }
 
 /** @param {string} message */

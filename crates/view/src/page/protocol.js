@@ -13,6 +13,7 @@
  *   mobile: boolean, u_max: number | null, v_max: number | null, dt: number, horizon: number, settings: Setting[],
  *   discs: [number, number, number][]}} Scene
  * @typedef {{name: string, task: string, title: string}} Choice
+ * @typedef {{policy: string, shown: number, of: number, loss: [number, number][], validation: [number, number][]}} Learning
  */
 
 const HEADER = 9;
