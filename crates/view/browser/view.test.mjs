@@ -1,8 +1,11 @@
 // The page in a real browser: every control has its effect on the numbers that are shown.
 
 import assert from "node:assert/strict";
+import { mkdtempSync } from "node:fs";
 import { createServer } from "node:http";
 import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { control, openPage, startBrowser, startViewer, state, until } from "./server.mjs";
 
@@ -243,4 +246,19 @@ test("every control has a name", async () => {
   );
   assert.deepEqual(nameless, []);
   await page.close();
+});
+
+test("a training is watched", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "cinoc-"));
+  const small = ["time.steps=20", "train.batch=4", "data.pool=16", "train.checkpoint_every=5", "train.warmup=2"];
+  const sets = small.flatMap((set) => ["--set", set]);
+  const own = await startViewer("--train", "heat1d", "--updates", "40", "--out", join(folder, "run"), ...sets);
+  const { page, wrong } = await openPage(browser, own.address);
+  await until(page, () => document.getElementById("learned").textContent === "40 of 40");
+  const drawn = await page.evaluate(() => document.getElementById("learning").getBoundingClientRect().height);
+  assert.ok(drawn > 100);
+  assert.match((await state(page)).policy, /run$/);
+  assert.deepEqual(wrong, []);
+  await page.close();
+  await own.stop();
 });
