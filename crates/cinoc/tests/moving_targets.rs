@@ -1,4 +1,4 @@
-//! Cases of a file whose targets move: training, validation, evaluation, rollouts, figures, and what is refused.
+//! Cases of a file whose targets move: training, validation, evaluation, rollouts, figures, refusals.
 
 mod common;
 

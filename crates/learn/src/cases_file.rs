@@ -184,6 +184,27 @@ mod tests {
     }
 
     #[test]
+    fn targets_of_the_tracked_field_move_and_others_are_0() {
+        use cinoc_control::{Field, Task};
+        let task = Task::new(
+            "pair",
+            cinoc_pde::Boundary::Dirichlet,
+            "[physics]\nnu = 0.1",
+            |config| cinoc_pde::Heat::new(config.domain().x, config.physics.number("nu"), config.time.dt),
+            |_, _| unreachable!("no case is drawn"),
+        );
+        let task = task.with_fields([Field::new("p").untracked(), Field::new("q")]);
+        let mut file = Tensors::default();
+        file.insert("z0", &[1, 2, 100], vec![0.5f32; 200]);
+        file.insert("zt", &[1, 3, 1, 100], (0..300).map(|i| (i / 100) as f32).collect::<Vec<_>>());
+        let cases = parse(&file, &task.config().unwrap()).unwrap();
+        assert_eq!((cases.n, cases.target_steps()), (200, 3));
+        for step in 0..3 {
+            assert_eq!(*cases.target(0, step), [[0.0; 100], [step as f64; 100]].concat());
+        }
+    }
+
+    #[test]
     fn files_of_2d_tasks_hold_vectors_agent_by_agent() {
         let config = Config::preset("heat2d").unwrap().with_sets(&["agents=2".to_string()]).unwrap();
         let mut file = Tensors::default();
