@@ -106,7 +106,7 @@ pub fn check_gradients(
 ) -> Result<GradientCheck, NearEdges> {
     let problem = Problem::new(config, targets);
     let near_edges = || NearEdges { task: config.task.to_string(), agents: config.agents };
-    let start = problem.start().ok_or_else(near_edges)?;
+    let start = problem.start(EDGE).ok_or_else(near_edges)?;
     let gradient = problem.gradient(&start, strategy);
     let moves =
         [("params", [true, false, false]), ("z0", [false, true, false]), ("xi0", [false, false, true])];
@@ -174,8 +174,9 @@ impl Problem {
         Problem { closed_loop, cases, threads }
     }
 
-    /// Random parameters, biases included, and positions away from cell edges in every step, if there are any.
-    fn start(&self) -> Option<Point> {
+    /// Random parameters, biases included, and positions that stay farther than `edge` from cell edges, if some are
+    /// found.
+    fn start(&self, edge: f64) -> Option<Point> {
         let config = self.closed_loop.config();
         let mut rng = random::stream(SEED, Purpose::Checks, 0);
         let mut params = policy::initial_params(config, &mut rng);
@@ -187,7 +188,7 @@ impl Problem {
                 z0: self.cases.z0.clone(),
                 xi0: self.positions(attempt),
             })
-            .find(|point| self.edge_distance(point) > EDGE)
+            .find(|point| self.edge_distance(point) > edge)
     }
 
     /// The task's start positions, scattered; the last two of each case stand close together, the first near an end of every axis.
@@ -252,5 +253,20 @@ impl Problem {
         let gradient = self.closed_loop.gradient(&point.params, &self.batch(point), &self.threads, strategy);
         let (z0, xi0) = (self.closed_loop.z_gradient(&gradient), self.closed_loop.xi_gradient(&gradient));
         Point { z0, xi0, params: gradient.params }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_is_away_from_edges_or_there_is_none() {
+        let sets = ["agents=1", "grid.n=24", "observe.n_ref=24"].map(String::from);
+        let problem = Problem::new(&Config::paper("heat1d").unwrap().with_sets(&sets).unwrap());
+        let start = problem.start(EDGE).unwrap();
+        assert!(problem.edge_distance(&start) > EDGE);
+        // no place is farther from an edge than half a cell
+        assert!(problem.start(0.5).is_none());
     }
 }
