@@ -2,5 +2,7 @@
 
 from ._native import Task, tasks
 from .errors import CinocError, ConfigError, RunError
+from .pde import PDE
+from .physics import Physics
 
-__all__ = ["CinocError", "ConfigError", "RunError", "Task", "tasks"]
+__all__ = ["CinocError", "ConfigError", "PDE", "Physics", "RunError", "Task", "tasks"]

@@ -52,8 +52,9 @@ fn key(config: &Config, seed: u64, pool: Pool, count: usize) -> String {
     let Config { task, grid, physics, data, .. } = config;
     let mut data = data.clone();
     data.pool = count;
+    let cases = &task.cases_version;
     format!(
-        "version {VERSION} {task} {grid:?} dt {:e} {physics:?} {data:?} {pool:?} seed {seed}",
+        "version {VERSION}{cases} {task} {grid:?} dt {:e} {physics:?} {data:?} {pool:?} seed {seed}",
         config.time.dt
     )
 }

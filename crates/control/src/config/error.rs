@@ -41,6 +41,14 @@ pub enum ConfigError {
         /// What is wrong.
         message: String,
     },
+    /// The equation of a task cannot be made with these settings.
+    #[error("the equation of {task} failed: {message}")]
+    Equation {
+        /// The task.
+        task: String,
+        /// What went wrong, and where.
+        message: String,
+    },
     /// The text is not TOML.
     #[error("line {line}, column {column}: not valid TOML: {message}")]
     Syntax {
