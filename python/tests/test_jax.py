@@ -34,12 +34,13 @@ def moved(given: Any, by: Any, h: float) -> Any:
     return jax.tree.map(lambda x, d: x + h * d, given, by)
 
 
-# mobile and static agents, one and two dimensions, agents that stir
-TASKS = [("heat1d", {}), ("ks1d", {"data.spin_up": 20.0}), ("heat2d", {}), ("density2d", {})]
+# mobile and static agents, one and two dimensions, agents that stir; the last one is only smooth within cells of the
+# grid, so that a difference must be small
+TASKS = [("heat1d", {}, 1e-5), ("ks1d", {"data.spin_up": 20.0}, 1e-5), ("heat2d", {}, 1e-5), ("density2d", {}, 1e-7)]
 
 
-@pytest.mark.parametrize(("task", "settings"), TASKS)
-def test_the_pullback_agrees_with_central_differences(task: str, settings: dict[str, float]) -> None:
+@pytest.mark.parametrize(("task", "settings", "h"), TASKS)
+def test_the_pullback_agrees_with_central_differences(task: str, settings: dict[str, float], h: float) -> None:
     physics = cinoc.Physics(task, settings=settings)
     given, rng = drawn(physics, 2, 4), np.random.default_rng(4)
     value, pull_back = jax.vjp(lambda *given: cinoc.jax.rollout(physics, *given), *given)
@@ -51,11 +52,11 @@ def test_the_pullback_agrees_with_central_differences(task: str, settings: dict[
             assert slopes[i] is None
             continue
         direction = [None if x is None else np.zeros_like(x) for x in given]
-        direction[i] = rng.standard_normal(given[i].shape)
-        h = 1e-6
+        size = (1.0, 1.0, physics.u_max, physics.v_max)[i]
+        direction[i] = size * rng.standard_normal(given[i].shape)
         up, down = (cinoc.jax.rollout(physics, *moved(given, tuple(direction), s * h)) for s in (1, -1))
         difference = sum(float(jnp.sum(w * (a - b))) for w, a, b in zip(adjoint, up, down)) / (2 * h)
-        assert float(jnp.sum(slopes[i] * direction[i])) == pytest.approx(difference, rel=2e-7), name
+        assert float(jnp.sum(slopes[i] * direction[i])) == pytest.approx(difference, rel=1e-6), name
 
 
 def test_steps_make_a_rollout_under_jit_and_scan() -> None:
