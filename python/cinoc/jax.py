@@ -1,3 +1,4 @@
+# mypy: disable-error-code="import-not-found, no-untyped-call"
 """The physics of a task as JAX functions: `jit`, `grad`, `vmap` and `scan` work on them.
 
     physics = cinoc.Physics("heat1d")

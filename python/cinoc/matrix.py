@@ -98,5 +98,19 @@ class Tridiagonal:
             raise ConfigError(f"row {row} of a tridiagonal system is not diagonally dominant")
 
     def solve(self, value: Any) -> Any:
-        """The solution for a traced value."""
-        return value._solve(self)
+        """The solution for a traced value, or for an array."""
+        if hasattr(value, "_solve"):
+            return value._solve(self)
+        right = np.array(value, np.float64)
+        n = len(self.diagonal)
+        if right.ndim == 0 or len(right) != n:
+            raise ConfigError(f"a tridiagonal system of {n} rows for an array of shape {right.shape}")
+        pivot = self.diagonal.copy()
+        for i in range(1, n):
+            factor = self.lower[i] / pivot[i - 1]
+            pivot[i] -= factor * self.upper[i - 1]
+            right[i] -= factor * right[i - 1]
+        right[n - 1] /= pivot[n - 1]
+        for i in reversed(range(n - 1)):
+            right[i] = (right[i] - self.upper[i] * right[i + 1]) / pivot[i]
+        return right

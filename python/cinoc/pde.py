@@ -29,7 +29,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,11 +39,15 @@ from .errors import ConfigError
 from .matrix import Matrix, Tridiagonal
 from .tracing import _LIBRARIES, Recorder, TraceError, Traced, Value
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 __all__ = [
     "PDE", "Axis", "Field", "Matrix", "RandomField", "TraceError", "Tridiagonal", "Value", "five_point", "listing",
 ]
 
 Array = NDArray[np.float64]
+Made = TypeVar("Made", bound="PDE")
 
 
 @dataclass(frozen=True)
@@ -103,19 +107,19 @@ class Axis:
 
     def diffusion(self, weight: float) -> Matrix:
         """`weight` times the second derivative, by central differences."""
-        d = weight * self.h**-2
+        d = weight * (1.0 / (self.h * self.h))
         return self.stencil({-1: d, 0: -2.0 * d, 1: d})
 
     def explicit_diffusion(self, weight: float) -> Matrix:
         """`I + weight D2`: the explicit part of a diffusion step."""
-        d = weight * self.h**-2
+        d = weight * (1.0 / (self.h * self.h))
         return self.stencil({-1: d, 0: 1.0 - 2.0 * d, 1: d})
 
     def implicit_diffusion(self, weight: float) -> Tridiagonal:
         """`I - weight D2`, to be solved. With Dirichlet ends the right-hand side must be 0 there."""
         if self.boundary == "periodic":
             raise ConfigError("implicit_diffusion of a periodic axis is not tridiagonal; use np.fft.rfft")
-        r = weight / self.h**2
+        r = weight / (self.h * self.h)
         outside, own = (-r, 1.0 + r) if self.boundary == "zero-flux" else (0.0, 1.0)
         off, diagonal = np.full(self.n, -r), np.full(self.n, 1.0 + 2.0 * r)
         off[[0, -1]], diagonal[[0, -1]] = outside, own
@@ -225,6 +229,11 @@ class PDE:
             _version(cls),
         )
 
+    @classmethod
+    def with_settings(cls, settings: Mapping[str, Any] | None = None) -> Self:
+        """The equation with some settings, as the engine has it: to try `evolve`, or `step` on NumPy arrays."""
+        return _instance(cls, _native.pde_facts(cls, dict(settings or {})))
+
     def setup(self) -> None:
         """Makes what `step` and `cases` need: matrices, tables."""
 
@@ -271,9 +280,7 @@ class PDE:
         whole = parts[0]
         for part in parts[1:]:
             whole = Value(recorder, recorder.add("stack", [whole, part]), (whole.shape[0] + shape[0], *shape[1:]))
-        axes = [(axis.n, axis.length) for axis in (self.x, self.y)[: self.dims]] if self.dims > 1 else [
-            (self.x.n, self.x.length)
-        ]
+        axes = [(axis.n, axis.length) for axis in ([self.x] if self.dims == 1 else [self.x, self.y])]
         return _native.Recording(axes, self.boundary, self.dt, count, recorder.operations, whole._id)
 
 
@@ -282,7 +289,7 @@ def listing(task: Any, settings: Mapping[str, Any] | None = None) -> str:
     return _native.listing(task, dict(settings or {}))
 
 
-def _instance(cls: type[PDE], facts: str) -> PDE:
+def _instance(cls: type[Made], facts: str) -> Made:
     """Makes the equation of a configuration. Called by the engine."""
     given = json.loads(facts)
     made = object.__new__(cls)

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="import-not-found, misc, untyped-decorator"
 """The physics of a task as PyTorch functions with gradients.
 
     physics = cinoc.Physics("heat1d")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, Union
+from typing import Any, TypeVar, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,9 @@ def refused(message: str) -> TraceError:
     return TraceError(f"{place()}: {message}")
 
 
+Recorded = TypeVar("Recorded", bound="Symbol")
+
+
 class Recorder:
     """The list of operations of a step. Values 0 and 1 are the state and the forcing."""
 
@@ -49,10 +52,16 @@ class Recorder:
 
     def add(self, name: str, inputs: Sequence[Symbol], data: Any = None) -> int:
         """Appends an operation; returns the number of its value."""
-        if any(value._recorder is not self for value in inputs):
-            raise refused("a value of another step is used; keep no values between calls of step")
+        for value in inputs:
+            self.own(value)
         self.operations.append((name, [value._id for value in inputs], data))
         return len(self.operations) + 1
+
+    def own(self, value: Recorded) -> Recorded:
+        """The value, if it is one of this step."""
+        if value._recorder is not self:
+            raise refused("a value of another step is used; keep no values between calls of step")
+        return value
 
     def constant(self, data: NDArray[np.float64]) -> Value:
         """A table of numbers."""
@@ -101,9 +110,6 @@ class Symbol:
     def __repr__(self) -> str:
         return f"<{type(self).__name__.lower()} of shape {self.shape} in a traced step>"
 
-    def __len__(self) -> int:
-        return self.shape[0]
-
     def _no_branch(self, *_: Any) -> bool:
         raise refused(
             "a branch on a value: a step is traced once, before there are numbers; "
@@ -111,7 +117,7 @@ class Symbol:
         )
 
     __bool__ = __lt__ = __le__ = __gt__ = __ge__ = _no_branch
-    __eq__ = __ne__ = _no_branch  # type: ignore[assignment]
+    __eq__ = __ne__ = _no_branch
     __hash__ = None  # type: ignore[assignment]
 
     def _no_number(self) -> Any:
@@ -166,7 +172,7 @@ class Value(Symbol):
     def _other(self, other: Any, what: str) -> Value:
         """The other operand as a value."""
         if isinstance(other, Value):
-            return other
+            return self._recorder.own(other)
         if isinstance(other, Spectrum):
             raise refused(f"{what} of a value and a spectrum; go back with np.fft.irfft first")
         if isinstance(other, (np.ndarray, list, tuple)):
@@ -264,7 +270,8 @@ class Value(Symbol):
         matrix = Matrix.of(other)
         if matrix is None or self.ndim != 2:
             raise refused("value @ ... needs a value of two axes and a constant matrix")
-        return (matrix.T @ self.T).T
+        product: Value = matrix.T @ self.T
+        return product.T
 
     def __rmatmul__(self, other: Any) -> Value:
         matrix = Matrix.of(other)
@@ -283,7 +290,7 @@ class Value(Symbol):
         """The same numbers with other axes."""
         wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
         try:
-            found = np.empty(self.shape, np.bool_).reshape(*wanted).shape
+            found = np.empty(self.shape, np.bool_).reshape(tuple(wanted)).shape
         except (TypeError, ValueError):
             raise refused(f"a value of shape {self.shape} as {tuple(wanted)}") from None
         if len(found) > 2:
@@ -352,7 +359,8 @@ class Value(Symbol):
             data = (rows[0], rows[0] + len(rows))
             shape = (len(rows), *self.shape[1:])
             return Value(self._recorder, self._recorder.add("slice", [self], data), shape)
-        return Matrix.selection(rows, self.shape[0]) @ self
+        selected: Value = Matrix.selection(rows, self.shape[0]) @ self
+        return selected
 
 
 class Spectrum(Symbol):

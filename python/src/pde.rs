@@ -34,7 +34,11 @@ thread_local! {
 
 /// The tasks that come with the package, and those that were defined in Python.
 pub fn known_tasks() -> Tasks {
-    let all = Tasks::built_in().iter().chain(lock(&DEFINED).iter()).map(|task| (**task).clone()).collect::<Vec<_>>();
+    let all = Tasks::built_in()
+        .iter()
+        .chain(lock(&DEFINED).iter())
+        .map(|task| (**task).clone())
+        .collect::<Vec<_>>();
     Tasks::new(all)
 }
 
@@ -64,14 +68,7 @@ struct Equations {
 impl Equations {
     /// The equation of a configuration.
     fn of(&self, config: &Config) -> PyResult<Made> {
-        let axes: Vec<String> = config.axes().iter().map(|axis| format!("[{}, {:?}]", axis.n, axis.length)).collect();
-        let json = |values: &cinoc::control::config::Values| serde_json::to_string(values).expect("numbers and words");
-        let (physics, data) = (json(&config.physics), json(&config.data.values));
-        let facts = format!(
-            r#"{{"axes": [{}], "dt": {:?}, "physics": {physics}, "data": {data}}}"#,
-            axes.join(", "),
-            config.time.dt
-        );
+        let facts = facts(config);
         if let Some(made) = lock(&self.made).get(&facts) {
             return Ok(made.clone());
         }
@@ -93,7 +90,7 @@ impl Equations {
     fn check(&self, config: &Config) -> Result<(), ConfigError> {
         let Err(error) = self.of(config) else { return Ok(()) };
         let described = Python::attach(|py| {
-            let described = py.import("cinoc.pde")?.call_method1("_described", (error.value(py),))?;
+            let described = py.import("cinoc.pde")?.call_method1("_described", (error.clone_ref(py).into_value(py),))?;
             described.extract::<String>()
         });
         let message = described.unwrap_or_else(|_| error.to_string());
@@ -107,12 +104,26 @@ impl Equations {
             let seed = draw.rng.next_u64();
             let drawn = Python::attach(|py| {
                 let case = py.import("cinoc.pde")?.call_method1("_case", (made.instance.bind(py), seed))?;
-                let (start, target): (PyReadonlyArray1<'_, f64>, PyReadonlyArray1<'_, f64>) = case.extract()?;
+                let (start, target): (PyReadonlyArray1<'_, f64>, PyReadonlyArray1<'_, f64>) =
+                    case.extract()?;
                 PyResult::Ok([start.as_slice()?.to_vec(), target.as_slice()?.to_vec()])
             });
             drawn.unwrap_or_else(|error| throw(error))
         })
     }
+}
+
+/// All that an equation and its cases depend on, as JSON.
+fn facts(config: &Config) -> String {
+    let axes: Vec<_> = config.axes().iter().map(|axis| (axis.n, axis.length)).collect();
+    let (dt, physics, data) = (config.time.dt, &config.physics, &config.data.values);
+    serde_json::json!({"axes": axes, "dt": dt, "physics": physics, "data": data}).to_string()
+}
+
+/// The same of a task with some settings.
+#[pyfunction]
+fn pde_facts(task: &Bound<'_, PyAny>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<String> {
+    Ok(facts(&config_of(task_of(task)?.as_ref(), "default", "cinoc", settings)?))
 }
 
 /// A task of a class.
@@ -133,7 +144,9 @@ fn pde_task(
 ) -> PyResult<Task> {
     let usable = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || !name.chars().all(usable) {
-        return Err(wrong(format!("name {name:?}: must have letters, digits, - and _ only, because files are named after it")));
+        return Err(wrong(format!(
+            "name {name:?}: must have letters, digits, - and _ only, because files are named after it"
+        )));
     }
     if Tasks::built_in().find(name).is_ok() {
         return Err(wrong(format!("name {name:?}: cinoc has a task of this name; choose another one")));
@@ -192,7 +205,11 @@ fn key((name, unit, range, meaning): (String, String, Bound<'_, PyAny>, String))
 
 /// The control step of a task as the list of primitives that the engine runs.
 #[pyfunction]
-fn listing(py: Python<'_>, task: &Bound<'_, PyAny>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<String> {
+fn listing(
+    py: Python<'_>,
+    task: &Bound<'_, PyAny>,
+    settings: Option<&Bound<'_, PyDict>>,
+) -> PyResult<String> {
     let config = config_of(task_of(task)?.as_ref(), "default", "cinoc", settings)?;
     let traced = || ClosedLoop::<f32>::for_training(&config, chunk(&config)).program().listing().to_string();
     guarded(|| py.detach(traced))
@@ -202,5 +219,6 @@ fn listing(py: Python<'_>, task: &Bound<'_, PyAny>, settings: Option<&Bound<'_, 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Recording>()?;
     module.add_function(wrap_pyfunction!(pde_task, module)?)?;
+    module.add_function(wrap_pyfunction!(pde_facts, module)?)?;
     module.add_function(wrap_pyfunction!(listing, module)?)
 }

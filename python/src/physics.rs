@@ -8,7 +8,10 @@ use cinoc::control::agents::start_positions;
 use cinoc::control::physics::{Driven, Path};
 use cinoc::control::{Cases, Config, Pool};
 use cinoc::learn::train::chunk;
-use numpy::{Element, PyArray1, PyArrayDescrMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods, ToPyArray};
+use numpy::{
+    Element, PyArray1, PyArrayDescrMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods,
+    ToPyArray,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

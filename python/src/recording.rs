@@ -281,12 +281,17 @@ fn operation(name: &str, data: &Bound<'_, PyAny>) -> PyResult<Operation> {
 
 /// A matrix from the arrays of its rows.
 fn sparse(data: &Bound<'_, PyAny>) -> PyResult<Sparse> {
-    type Rows<'py> = (usize, PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, f64>);
+    type Rows<'py> =
+        (usize, PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, f64>);
     let (columns, starts, indices, values): Rows<'_> = data.extract()?;
     let (indices, values) = (indices.as_slice()?, values.as_slice()?);
     let row = |ends: &[i64]| {
         let part = ends[0] as usize..ends[1] as usize;
-        indices[part.clone()].iter().map(|&column| column as usize).zip(values[part].iter().copied()).collect()
+        indices[part.clone()]
+            .iter()
+            .map(|&column| column as usize)
+            .zip(values[part].iter().copied())
+            .collect()
     };
     Ok(Sparse::from_rows(columns, starts.as_slice()?.windows(2).map(row).collect()))
 }

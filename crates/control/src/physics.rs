@@ -111,7 +111,12 @@ impl<T: Real> Physics<T> {
         let (handles, _) = control_step(&tracer, config);
         let forward = tracer.finish();
         let (reverse, pulled) = pulled_trace(config);
-        Physics { forward: Program::new(&forward, chunk), reverse: Program::new(&reverse, chunk), handles, pulled }
+        Physics {
+            forward: Program::new(&forward, chunk),
+            reverse: Program::new(&reverse, chunk),
+            handles,
+            pulled,
+        }
     }
 
     /// Fields and positions after every step.
