@@ -1,47 +1,138 @@
-from collections.abc import Mapping
-from typing import Any
+"""The native half of the package."""
 
-from numpy.typing import NDArray
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, final
 
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import Self, disjoint_base
+
+from .policy import Action, Cases
+from .progress import Watch
+
+@final
 class Task:
+    """A field with its equation, its cases, and its presets."""
+
     @property
     def name(self) -> str: ...
 
-def tasks() -> list[str]: ...
+@disjoint_base
+class Policy:
+    def __new__(
+        cls, source: str | os.PathLike[str] | bytes, *, task: object = None, best: bool = False
+    ) -> Self: ...
+    @property
+    def task(self) -> Task: ...
+    @property
+    def path(self) -> os.PathLike[str] | None: ...
+    @property
+    def agents(self) -> int: ...
+    @property
+    def parameters(self) -> npt.NDArray[np.float32]: ...
+    def _config(self) -> str: ...
+    def to_bytes(self) -> bytes: ...
+    def start_positions(self, agents: int | None = None) -> npt.NDArray[np.float32]: ...
+    def act(
+        self,
+        z: npt.ArrayLike,
+        xi: npt.ArrayLike | None = None,
+        target: npt.ArrayLike | None = None,
+    ) -> Action: ...
 
+@final
 class Physics:
-    def __init__(self, task: Any, settings: dict[str, Any] | None, preset: str, threads: int | None) -> None: ...
+    def __new__(
+        cls, task: object, settings: Mapping[str, Any] | None, preset: str, threads: int | None
+    ) -> Self: ...
     def facts(self) -> dict[str, Any]: ...
-    def cases(self, count: int, seed: int, pool: str) -> list[NDArray[Any]]: ...
-    def run(self, samples: int, steps: int, z: Any, xi: Any, u: Any, v: Any) -> list[NDArray[Any]]: ...
+    def cases(self, count: int, seed: int, pool: str) -> list[npt.NDArray[np.float64]]: ...
+    def run(
+        self, samples: int, steps: int, z: Any, xi: Any, u: Any, v: Any
+    ) -> list[npt.NDArray[Any]]: ...
     def pull_back(
         self, samples: int, steps: int, z: Any, xi: Any, u: Any, v: Any, z_adjoint: Any, xi_adjoint: Any
-    ) -> list[NDArray[Any]]: ...
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any] | None, npt.NDArray[Any] | None]: ...
 
+@final
 class Recording:
-    def __init__(
-        self,
-        axes: list[tuple[int, float]],
+    def __new__(
+        cls,
+        axes: Sequence[tuple[int, float]],
         boundary: str,
         dt: float,
         fields: int,
-        operations: list[tuple[str, list[int], Any]],
+        operations: Sequence[tuple[str, list[int], Any]],
         result: int,
-    ) -> None: ...
-    def evolve(self, state: NDArray[Any], forcing: NDArray[Any] | None, steps: int) -> NDArray[Any]: ...
+    ) -> Self: ...
+    def evolve(
+        self, state: npt.NDArray[np.float64], forcing: npt.NDArray[np.float64] | None, steps: int
+    ) -> npt.NDArray[np.float64]: ...
 
 def pde_task(
-    cls: type,
+    class_: type,
     name: str,
     title: str,
     dims: int,
     boundary: str,
-    fields: list[tuple[str, bool, bool, bool]],
+    fields: Sequence[tuple[str, bool, bool, bool]],
     mobile: bool,
     tracks: bool,
     preset: str,
-    keys: list[tuple[str, str, Any, str]],
+    keys: Sequence[tuple[str, str, Any, str]],
     version: str,
 ) -> Task: ...
-def pde_facts(task: Any, settings: dict[str, Any] | None) -> str: ...
-def listing(task: Any, settings: Mapping[str, Any]) -> str: ...
+def pde_facts(task: object, settings: Mapping[str, Any] | None) -> str: ...
+def listing(task: object, settings: Mapping[str, Any] | None) -> str: ...
+def tasks() -> list[str]: ...
+def rollout(
+    policy: Policy,
+    cases: Cases,
+    agents: int | None,
+    fail: str | None,
+    seed: int,
+    config: Mapping[str, Any] | None,
+    threads: int | None,
+    watch: Watch | None,
+) -> dict[str, Any]: ...
+def evaluate(
+    policy: Policy,
+    cases: Cases,
+    agents: int | None,
+    fail: str | None,
+    seed: int,
+    config: Mapping[str, Any] | None,
+    threads: int | None,
+    watch: Watch | None,
+) -> str: ...
+def sweep_along(
+    policy: Policy,
+    axis: str,
+    values: Sequence[str] | None,
+    cases: int,
+    out: str | os.PathLike[str] | None,
+    threads: int | None,
+    watch: Watch | None,
+) -> str: ...
+def check_gradients(task: object, preset: str, config: Mapping[str, Any] | None) -> str: ...
+def train(
+    task: object,
+    preset: str,
+    method: str,
+    seed: int | None,
+    config: Mapping[str, Any] | None,
+    out: str | os.PathLike[str] | None,
+    init: str | os.PathLike[str] | None,
+    cases: str | os.PathLike[str] | Mapping[str, npt.ArrayLike] | None,
+    validation: str | os.PathLike[str] | Mapping[str, npt.ArrayLike] | None,
+    threads: int | None,
+    watch: Watch | None,
+) -> tuple[os.PathLike[str], bool]: ...
+def resume(
+    folder: str | os.PathLike[str],
+    updates: int | None,
+    task: object,
+    threads: int | None,
+    watch: Watch | None,
+) -> tuple[os.PathLike[str], bool]: ...

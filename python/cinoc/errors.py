@@ -9,5 +9,9 @@ class ConfigError(CinocError, ValueError):
     """The request was wrong: a setting, a name, a file, an array. Nothing was changed."""
 
 
+class CinocWarning(UserWarning):
+    """Something about a request that may not be meant so; the work goes on."""
+
+
 class RunError(CinocError, RuntimeError):
     """The request was fine, and the run failed."""

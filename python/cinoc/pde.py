@@ -230,9 +230,9 @@ class PDE:
         )
 
     @classmethod
-    def with_settings(cls, settings: Mapping[str, Any] | None = None) -> Self:
+    def with_config(cls, config: Mapping[str, Any] | None = None) -> Self:
         """The equation with some settings, as the engine has it: to try `evolve`, or `step` on NumPy arrays."""
-        return _instance(cls, _native.pde_facts(cls, dict(settings or {})))
+        return _instance(cls, _native.pde_facts(cls, dict(config or {})))
 
     def setup(self) -> None:
         """Makes what `step` and `cases` need: matrices, tables."""
@@ -284,9 +284,9 @@ class PDE:
         return _native.Recording(axes, self.boundary, self.dt, count, recorder.operations, whole._id)
 
 
-def listing(task: Any, settings: Mapping[str, Any] | None = None) -> str:
+def listing(task: Any, config: Mapping[str, Any] | None = None) -> str:
     """The control step of a task as the list of primitives that the engine runs: `cinoc trace`."""
-    return _native.listing(task, dict(settings or {}))
+    return _native.listing(task, dict(config or {}))
 
 
 def _instance(cls: type[Made], facts: str) -> Made:

@@ -30,12 +30,12 @@ class Physics:
         task: Any,
         *,
         agents: int | None = None,
-        settings: Mapping[str, Any] | None = None,
+        config: Mapping[str, Any] | None = None,
         preset: str = "default",
         threads: int | None = None,
     ) -> None:
-        """`task` is a name or a PDE of yours; `settings` are those of the command line, such as `{"grid.n": 199}`."""
-        changed = dict(settings or {})
+        """`task` is a name or a PDE of yours; `config` holds settings of the command line, such as `{"grid.n": 199}`."""
+        changed = dict(config or {})
         if agents is not None:
             changed["agents"] = agents
         self._native = _native.Physics(task, changed, preset, threads)

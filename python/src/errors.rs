@@ -2,6 +2,7 @@
 //!
 //! The classes are written in Python (`cinoc/errors.py`), because they have two parents each.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use cinoc::Failure;
@@ -34,7 +35,7 @@ pub fn wrong(message: impl Into<String>) -> PyErr {
 }
 
 /// An exception of the user's code on its way through code that cannot fail.
-pub struct Thrown(pub PyErr);
+struct Thrown(PyErr);
 
 /// Carries an exception of the user's code (how cases are drawn, say) out of code that cannot fail, to [`guarded`].
 pub fn throw(error: PyErr) -> ! {
@@ -44,12 +45,17 @@ pub fn throw(error: PyErr) -> ! {
 
 /// Does something that may [`throw`], or panic by a mistake of ours: both become exceptions.
 pub fn guarded<R>(work: impl FnOnce() -> R) -> PyResult<R> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| match payload.downcast::<Thrown>() {
+    catch_unwind(AssertUnwindSafe(work)).map_err(unwound)
+}
+
+/// The exception of work that was unwound.
+pub fn unwound(payload: Box<dyn Any + Send>) -> PyErr {
+    match payload.downcast::<Thrown>() {
         Ok(thrown) => thrown.0,
-        Err(payload) => {
-            let said = payload.downcast_ref::<String>().map(String::as_str);
-            let said = said.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
-            RunError::new_err(format!("a mistake inside cinoc, please report it: {said}"))
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked");
+            RunError::new_err(format!("a defect of cinoc: {text}"))
         }
-    })
+    }
 }

@@ -1,10 +1,16 @@
 //! The native half of the Python package `cinoc`.
 
+mod arrays;
 mod errors;
+mod measures;
+mod observer;
 mod pde;
 mod physics;
+mod policy;
 mod recording;
+mod shipped;
 mod tasks;
+mod training;
 
 use pyo3::prelude::*;
 
@@ -12,5 +18,8 @@ use pyo3::prelude::*;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     tasks::register(module)?;
     pde::register(module)?;
-    physics::register(module)
+    physics::register(module)?;
+    policy::register(module)?;
+    measures::register(module)?;
+    training::register(module)
 }

@@ -90,7 +90,8 @@ impl Equations {
     fn check(&self, config: &Config) -> Result<(), ConfigError> {
         let Err(error) = self.of(config) else { return Ok(()) };
         let described = Python::attach(|py| {
-            let described = py.import("cinoc.pde")?.call_method1("_described", (error.clone_ref(py).into_value(py),))?;
+            let described =
+                py.import("cinoc.pde")?.call_method1("_described", (error.clone_ref(py).into_value(py),))?;
             described.extract::<String>()
         });
         let message = described.unwrap_or_else(|_| error.to_string());
@@ -130,7 +131,7 @@ fn pde_facts(task: &Bound<'_, PyAny>, settings: Option<&Bound<'_, PyDict>>) -> P
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 fn pde_task(
-    class: Py<PyAny>,
+    class_: Py<PyAny>,
     name: &str,
     title: &str,
     dims: usize,
@@ -160,7 +161,7 @@ fn pde_task(
         tracked,
         positive,
     };
-    let equations = Arc::new(Equations { class, made: Mutex::default() });
+    let equations = Arc::new(Equations { class: class_, made: Mutex::default() });
     let (making, drawing) = (equations.clone(), equations.clone());
     let mut task = cinoc::control::Task::new(
         name,

@@ -265,7 +265,7 @@ fn operation(name: &str, data: &Bound<'_, PyAny>) -> PyResult<Operation> {
         "subtract" => Operation::Binary(|a, b| a - b),
         "multiply" => Operation::Binary(|a, b| a * b),
         "divide" => Operation::Binary(|a, b| a / b),
-        "sum" => Operation::Map(|a| a.sum()),
+        "sum" => Operation::Map(|a| a.broadcast(Shape { shared: false, ..a.shape() }).sum()),
         "sin" => Operation::Map(|a| a.sin()),
         "cos" => Operation::Map(|a| a.cos()),
         "tanh" => Operation::Map(|a| a.tanh()),

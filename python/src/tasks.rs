@@ -56,12 +56,16 @@ pub fn config_of(
     method: &str,
     settings: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Config> {
-    let preset = match preset {
-        "default" => Preset::Default,
-        "paper" => Preset::Paper,
-        other => return Err(wrong(format!("preset {other:?} is not known; use \"default\" or \"paper\""))),
-    };
-    task.resolve(preset, method, None, &sets_of(settings)?).map_err(raised)
+    task.resolve(preset_of(preset)?, method, None, &sets_of(settings)?).map_err(raised)
+}
+
+/// The preset of a name.
+pub fn preset_of(name: &str) -> PyResult<Preset> {
+    match name {
+        "default" => Ok(Preset::Default),
+        "paper" => Ok(Preset::Paper),
+        other => Err(wrong(format!("preset {other:?} is not known; use \"default\" or \"paper\""))),
+    }
 }
 
 /// Settings of a dictionary as `key=value` texts of the command line; dictionaries inside it are sections.

@@ -41,7 +41,7 @@ TASKS = [("heat1d", {}, 1e-5), ("ks1d", {"data.spin_up": 20.0}, 1e-5), ("heat2d"
 
 @pytest.mark.parametrize(("task", "settings", "h"), TASKS)
 def test_the_pullback_agrees_with_central_differences(task: str, settings: dict[str, float], h: float) -> None:
-    physics = cinoc.Physics(task, settings=settings)
+    physics = cinoc.Physics(task, config=settings)
     given, rng = drawn(physics, 2, 4), np.random.default_rng(4)
     value, pull_back = jax.vjp(lambda *given: cinoc.jax.rollout(physics, *given), *given)
     adjoint = jax.tree.map(lambda x: jnp.asarray(rng.standard_normal(x.shape)), value)
@@ -144,7 +144,7 @@ def test_wrong_arrays_are_named(change: dict[str, Any], message: str) -> None:
 
 
 def test_what_agents_do_not_have_is_refused() -> None:
-    physics = cinoc.Physics("ks1d", settings={"data.spin_up": 1.0})
+    physics = cinoc.Physics("ks1d", config={"data.spin_up": 1.0})
     zeros = np.zeros((1, physics.agents))
     with pytest.raises(cinoc.ConfigError, match="v was given, but agents of ks1d have none"):
         physics.rollout(np.zeros(physics.state_shape), physics.start, zeros, zeros)

@@ -82,7 +82,7 @@ def test_the_engine_computes_what_numpy_computes_in_1d() -> None:
     rng = np.random.default_rng(3)
     z, f = rng.normal(size=(2, 100))
     for number, step in enumerate(steps):
-        made = with_step(step).with_settings()
+        made = with_step(step).with_config()
         np.testing.assert_allclose(made.evolve(z, 1, f), step(z, f), rtol=1e-12, atol=1e-12, err_msg=str(number))
 
 
@@ -98,13 +98,13 @@ def test_the_engine_computes_what_numpy_computes_in_2d() -> None:
     ]
     z, f = rng.normal(size=(2, 32, 32))
     for number, step in enumerate(steps):
-        made = with_step(step, dims=2, boundary="zero-flux").with_settings()
+        made = with_step(step, dims=2, boundary="zero-flux").with_config()
         np.testing.assert_allclose(made.evolve(z, 1, f), step(z, f), rtol=1e-12, atol=1e-12, err_msg=str(number))
 
 
 @pytest.mark.parametrize("example", [Burgers, GrayScott])
 def test_an_example_steps_as_in_numpy(example: Any) -> None:
-    made = example.with_settings({"data.spin_up": 10.0} if example is GrayScott else None)
+    made = example.with_config({"data.spin_up": 10.0} if example is GrayScott else None)
     state = made.cases(np.random.default_rng(0))[0]
     f = np.random.default_rng(1).normal(size=made._shape())
     parts = tuple(state) if example is GrayScott else state
@@ -116,7 +116,7 @@ def test_sparse_matrices_of_scipy_are_taken() -> None:
     matrix = sparse.diags_array([np.ones(99), -np.ones(100)], offsets=[1, 0])
     z = np.random.default_rng(5).normal(size=100)
     for given in (matrix, matrix.tocsr(), sparse.csr_matrix(matrix)):
-        made = with_step(lambda z, f, given=given: given @ z + f).with_settings()
+        made = with_step(lambda z, f, given=given: given @ z + f).with_config()
         np.testing.assert_allclose(made.evolve(z, 1), matrix @ z, rtol=1e-13, atol=1e-13)
 
 
@@ -124,7 +124,7 @@ def test_what_does_not_depend_on_the_state_is_traced_once_per_control_step() -> 
     made = with_step(lambda z, f: z + np.sin(f), name="sines")
     count = listing(made, {"time.substeps": 5}).count("= sin(")
     assert count == 1
-    physics = cinoc.Physics(made, settings={"time.substeps": 5}, agents=1)
+    physics = cinoc.Physics(made, config={"time.substeps": 5}, agents=1)
     at = physics.start[0]
     z, _ = physics.step(np.zeros(100), physics.start, [0.7], [0.0])
     bump = 0.7 * np.exp(-((np.linspace(0, 1, 100) - at) ** 2) / (2 * 0.1**2))
@@ -215,8 +215,8 @@ def test_settings_that_do_not_fit_the_equation_are_refused_and_others_still_work
 
     made = with_step(lambda z, f: z + f, setup=setup)
     with pytest.raises(cinoc.ConfigError, match="time.dt = 0.1 is not stable"):
-        cinoc.Physics(made, settings={"time.dt": 0.1})
-    assert cinoc.Physics(made, settings={"grid.n": 199}).state_shape == (199,)
+        cinoc.Physics(made, config={"time.dt": 0.1})
+    assert cinoc.Physics(made, config={"grid.n": 199}).state_shape == (199,)
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_the_random_field_has_its_variance_and_correlation() -> None:
 
 
 def test_fields_that_are_not_tracked_have_no_target() -> None:
-    start, target = cinoc.Physics(GrayScott, settings={"data.spin_up": 20.0}).cases(2)
+    start, target = cinoc.Physics(GrayScott, config={"data.spin_up": 20.0}).cases(2)
     assert start.shape == target.shape == (2, 2, 32, 32)
     assert not target[:, 0].any() and target[:, 1].any()
 
@@ -288,7 +288,7 @@ def test_wrong_presets_and_values_are_refused() -> None:
     with pytest.raises(cinoc.ConfigError, match="unknown key \"agent\""):
         cinoc.Physics(with_step(lambda z, f: z, preset={"agent": 3}))
     with pytest.raises(cinoc.ConfigError, match="data.length = -1"):
-        cinoc.Physics(Burgers, settings={"data.length": -1.0})
+        cinoc.Physics(Burgers, config={"data.length": -1.0})
 
 
 def test_a_task_is_found_by_its_name_and_can_be_defined_again() -> None:
@@ -309,4 +309,4 @@ def test_a_value_of_another_step_is_refused() -> None:
     made = with_step(step)
     cinoc.Physics(made)
     with pytest.raises(cinoc.ConfigError, match="a value of another step"):
-        cinoc.Physics(made, settings={"grid.n": 199})
+        cinoc.Physics(made, config={"grid.n": 199})

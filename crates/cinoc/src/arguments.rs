@@ -1,5 +1,6 @@
 //! The arguments of every command, with their help.
 
+use crate::work::training::REPORT_CASES;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -130,9 +131,6 @@ impl From<Preset> for cinoc_control::config::Preset {
     }
 }
 
-/// Number of validation cases in the report of a training, and wherever nobody says otherwise.
-pub const REPORT_CASES: &str = "100";
-
 /// A policy and the settings of its use.
 #[derive(Args)]
 pub struct Subject {
@@ -146,7 +144,7 @@ pub struct Subject {
     pub agents: Option<usize>,
     /// Number of validation cases, `test:N` for test cases (do not tune anything on them), `paper` for the
     /// published ones, or a safetensors file with z0, zt and optionally xi0.
-    #[arg(long, value_name = "N|test:N|paper|FILE", default_value = REPORT_CASES)]
+    #[arg(long, value_name = "N|test:N|paper|FILE", default_value_t = REPORT_CASES.to_string())]
     pub cases: String,
     /// Override one setting; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]

@@ -56,6 +56,7 @@
 //! | [`control`] | tasks, settings, observation, policy, actuation, objective, closed loop |
 //! | [`learn`] | training, evaluation, baselines, planning, files |
 //! | [`lab`] | reports, figures, experiments |
+//! | [`work`] | what the command line and the Python package ask for |
 
 pub use cinoc_adjoint as adjoint;
 pub use cinoc_control as control;
@@ -70,6 +71,7 @@ mod commands;
 mod arguments;
 mod failure;
 mod terminal;
+pub mod work;
 
 use std::process::ExitCode;
 

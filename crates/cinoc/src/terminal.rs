@@ -1,10 +1,13 @@
 //! What people see: colour, tables and progress on a terminal, none of them elsewhere.
 
+use crate::work::Watcher;
 use cinoc_lab::workshop::Watch;
+use cinoc_learn::train::Update;
+use cinoc_learn::validation::Validated;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::cell::Cell;
 use std::io::IsTerminal;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -77,6 +80,54 @@ impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
         self.lines.take();
+    }
+}
+
+/// The terminal as a watcher: a bar for the work in progress, and warnings.
+#[derive(Default)]
+pub struct Terminal {
+    progress: Mutex<Option<Progress>>,
+    /// Whether Ctrl-C asks the work to stop, instead of ending the program.
+    stoppable: bool,
+    stop: OnceLock<Arc<AtomicBool>>,
+}
+
+impl Terminal {
+    /// For a training, which saves a checkpoint on Ctrl-C. Before its first update Ctrl-C ends the program.
+    pub fn saving_on_interrupt() -> Terminal {
+        Terminal { stoppable: true, ..Terminal::default() }
+    }
+
+    fn progress(&self) -> MutexGuard<'_, Option<Progress>> {
+        self.progress.lock().expect("no holder panics")
+    }
+}
+
+impl Watcher for Terminal {
+    fn begin(&self, what: &str, steps: usize) {
+        *self.progress() = Some(Progress::new(what, steps));
+    }
+
+    fn reached(&self, step: usize) {
+        self.progress().iter().for_each(|progress| progress.set_position(step));
+    }
+
+    fn end(&self) {
+        *self.progress() = None;
+    }
+
+    fn warn(&self, message: &str) {
+        warn(message);
+    }
+
+    fn updated(&self, update: &Update, _validated: Option<&Validated>) {
+        self.reached(update.update);
+        let message = format!("loss {}", number(update.loss));
+        self.progress().iter().for_each(|progress| progress.set_message(message.clone()));
+    }
+
+    fn keep_going(&self) -> bool {
+        !self.stoppable || !self.stop.get_or_init(stop_on_interrupt).load(Ordering::SeqCst)
     }
 }
 

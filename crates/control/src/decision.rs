@@ -145,6 +145,11 @@ pub struct Decided<'a, T> {
 }
 
 impl<T: Real> Controller<T> {
+    /// Goes on towards another target.
+    pub fn aim(&mut self, target: &[T]) {
+        self.session.restart(0, &[(self.seen.target, target)]);
+    }
+
     /// Actions for the field `z` and agents at `xi` (all first coordinates, then all second ones).
     pub fn decide(&mut self, z: &[T], xi: &[T]) -> Decided<'_, T> {
         self.session.step(&[(self.seen.z, z), (self.seen.xi, xi)], &self.threads);

@@ -318,6 +318,19 @@ impl<T: Real> Trajectories<T> {
         error[sample * self.steps..(sample + 1) * self.steps].iter().map(|value| value.f64()).collect()
     }
 
+    /// Everything that was recorded, without a copy.
+    pub fn into_recorded(mut self) -> Recorded<T> {
+        let mut take = |record| self.outcome.take_record(record);
+        let StepRecords { z, xi, u, v, error, .. } = self.records;
+        Recorded {
+            z: take(z),
+            xi: xi.map(&mut take),
+            u: u.map(&mut take),
+            v: v.map(&mut take),
+            error: take(error),
+        }
+    }
+
     /// The first sign that the field left the finite numbers, if it did.
     pub fn blow_up(&self) -> Option<BlowUp> {
         let z = self.z();
@@ -362,6 +375,21 @@ impl<T: Real> Trajectories<T> {
     pub fn loss(&self, sample: usize) -> f64 {
         self.terms.iter().map(|term| term.weight * self.outcome.term(term.term)[sample]).sum()
     }
+}
+
+/// What was recorded in every control step of some cases, `[samples][steps][size]` each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recorded<T> {
+    /// The field after every step.
+    pub z: Vec<T>,
+    /// Where the agents are, `[dims][agents]` in every step; none in a loop without agents.
+    pub xi: Option<Vec<T>>,
+    /// Intensities, where agents have any.
+    pub u: Option<Vec<T>>,
+    /// Velocities, where agents move, `[dims][agents]` in every step.
+    pub v: Option<Vec<T>>,
+    /// Mean of `(z - z*)^2`.
+    pub error: Vec<T>,
 }
 
 /// Where a field left the finite numbers.

@@ -204,7 +204,9 @@ fn a_controller_decides_what_the_closed_loop_does() {
             values[t * size..(t + 1) * size].to_vec()
         };
         let decision = Decision::<f64>::new(&config);
-        let mut controller = decision.controller(&params, cases.zt(0));
+        let mut controller = decision.controller(&params, &vec![0.25; config.state_size()]);
+        controller.decide(&record("z", 0), &record("xi", 0));
+        controller.aim(cases.zt(0));
         for t in 0..3 {
             let decided = controller.decide(&record("z", t), &record("xi", t));
             let close = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-12);

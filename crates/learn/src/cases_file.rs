@@ -10,8 +10,12 @@ use crate::policy_file::PolicyError;
 
 /// Reads cases for a task; refuses those that do not fit its grid, its agents or are not finite.
 pub fn read_cases(path: &Path, config: &Config) -> Result<Cases, PolicyError> {
-    let file = Tensors::read(path)?;
-    parse(&file, config).map_err(|reason| PolicyError::content(path, reason))
+    cases_of(&Tensors::read(path)?, path, config)
+}
+
+/// The same of arrays that are in memory already; errors call them `name`.
+pub fn cases_of(file: &Tensors, name: &Path, config: &Config) -> Result<Cases, PolicyError> {
+    parse(file, config).map_err(|reason| PolicyError::content(name, reason))
 }
 
 fn parse(file: &Tensors, config: &Config) -> Result<Cases, String> {
@@ -80,6 +84,9 @@ fn positions(file: &Tensors, config: &Config, count: usize) -> Result<Vec<f64>, 
 
 /// From vectors agent by agent, as files hold them, to axis by axis, as loops do: `[..][agents][dims]` to `[..][dims][agents]`.
 pub(crate) fn by_axis(values: &[f64], agents: usize, dims: usize) -> Vec<f64> {
+    if dims == 1 {
+        return values.to_vec();
+    }
     let turned = |one: &[f64]| {
         let all = (0..dims).flat_map(|axis| (0..agents).map(move |agent| (agent, axis)));
         all.map(|(agent, axis)| one[agent * dims + axis]).collect::<Vec<_>>()

@@ -177,11 +177,15 @@ impl PolicyFile {
 
     /// Reads a policy for one of these tasks; refuses damaged files and parameters that are not finite.
     pub fn read(path: &Path, tasks: &Tasks) -> Result<PolicyFile, PolicyError> {
-        let file = Tensors::read(path)?;
+        PolicyFile::of_tensors(&Tensors::read(path)?, path, tasks)
+    }
+
+    /// The same of the contents of a file, which errors call `path`.
+    pub fn of_tensors(file: &Tensors, path: &Path, tasks: &Tasks) -> Result<PolicyFile, PolicyError> {
         let inner = || -> Result<PolicyFile, String> {
-            let config = read_config(&file, FORMAT, tasks)?;
+            let config = read_config(file, FORMAT, tasks)?;
             file.check_finite().map_err(|error| error.to_string())?;
-            let params = collect_params(&file, "", &config)?;
+            let params = collect_params(file, "", &config)?;
             Ok(PolicyFile { config, params })
         };
         inner().map_err(|reason| PolicyError::content(path, reason))

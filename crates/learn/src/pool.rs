@@ -113,6 +113,19 @@ mod tests {
     }
 
     #[test]
+    fn cases_of_another_version_of_a_task_are_drawn_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut config = Config::preset("heat1d").unwrap();
+        for version in ["", "2", "2"] {
+            let mut task = config.task.as_ref().clone();
+            task.cases_version = version.to_string();
+            config.task = task.into();
+            cached(&config, 1, Pool::Training, 4, &Threads::new(1), Some(folder.path()), &|_, _| {});
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
     fn a_damaged_cache_is_drawn_anew_and_an_unwritable_one_is_done_without() {
         let folder = tempfile::tempdir().unwrap();
         let first = draw(&[], folder.path());

@@ -32,7 +32,7 @@ use crate::metrics::Metrics;
 use crate::optimiser::Adam;
 use crate::policy_file::{PolicyError, PolicyFile};
 use crate::train::{Diverged, Update};
-use crate::validation::Validation;
+use crate::validation::{Validated, Validation};
 
 /// Name of the finished policy in a run directory.
 pub const POLICY: &str = "policy.safetensors";
@@ -130,7 +130,7 @@ pub struct Start {
 /// let pool = Cases::draw(&config, 0, Pool::Training, 4, &Threads::new(1), &|_, _| {});
 /// let folder = tempfile::tempdir().unwrap();
 /// let run = Run::create(&folder.path().join("run"), &config, Start::default()).unwrap();
-/// let ended = run.train(pool, None, 1, |update| println!("loss {}", update.loss), || true).unwrap();
+/// let ended = run.train(pool, None, 1, |update, _| println!("loss {}", update.loss), || true).unwrap();
 /// assert!(matches!(ended, Ended::Finished(path) if path.ends_with("policy.safetensors")));
 /// ```
 pub struct Run {
@@ -203,13 +203,14 @@ impl Run {
         &self.config
     }
 
-    /// Trains to the end, or until `keep_going` says no. `watch` sees every update.
+    /// Trains to the end, or until `keep_going` says no. `watch` sees every update, with its validation if there
+    /// was one.
     pub fn train(
         self,
         pool: Cases,
         validation: Option<Validation>,
         threads: usize,
-        mut watch: impl FnMut(&Update),
+        mut watch: impl FnMut(&Update, Option<&Validated>),
         keep_going: impl Fn() -> bool,
     ) -> Result<Ended, RunError> {
         let (updates, every) = (self.config.train.updates, self.config.train.checkpoint_every);
@@ -246,7 +247,7 @@ impl Run {
                 policy(trainer.as_ref()).write(&self.folder.join(BEST))?;
             }
             metrics.write(&update, seconds, validated.as_ref())?;
-            watch(&update);
+            watch(&update, validated.as_ref());
             if update.update % every == 0 || update.update == updates {
                 metrics.flush()?;
                 save(trainer.as_ref())?;

@@ -1,4 +1,4 @@
-//! A situation to decide about, from files: the field, the target, and where the agents are.
+//! A situation to decide about, from files or from memory: the field, the target, and where the agents are.
 //!
 //! Arrays have the shapes of a case ([`cases_file`](crate::cases_file)) without its first axis: a field `[n]`
 //! or `[n_x][n_y]` (of a state with several fields `[fields]...`, a target of the tracked ones), positions
@@ -51,9 +51,9 @@ impl Read {
     }
 
     /// The array with as many axes as are wanted.
-    fn with_axes(&self, axes: usize, wanted: &str) -> Result<Array, PolicyError> {
+    fn with_axes(&self, axes: usize, wanted: impl Fn() -> String) -> Result<Array, PolicyError> {
         let array = self.array.clone().with_axes(axes);
-        if array.shape.len() == axes { Ok(array) } else { Err(self.misshapen(wanted)) }
+        if array.shape.len() == axes { Ok(array) } else { Err(self.misshapen(&wanted())) }
     }
 
     /// A density without mass has no centroid, which agents would be told the way to.
@@ -97,6 +97,16 @@ impl Arrays {
         })
     }
 
+    /// Arrays that are in memory already; errors call them `z`, `target` and `xi`.
+    pub fn given(field: Array, target: Option<Array>, positions: Option<Array>) -> Arrays {
+        let named = |name: &str, array| Read { path: PathBuf::from(name), array };
+        Arrays {
+            field: named("z", field),
+            target: target.map(|array| named("target", array)),
+            positions: positions.map(|array| named("xi", array)),
+        }
+    }
+
     /// The file of the field and the extents of its array.
     pub fn field_shape(&self) -> (&Path, &[usize]) {
         (&self.field.path, &self.field.array.shape)
@@ -105,7 +115,7 @@ impl Arrays {
     /// The settings that the arrays imply, as `key=value`: the grid and the number of agents.
     pub fn settings(&self, config: &Config) -> Result<Vec<String>, PolicyError> {
         let wanted = extents(config, config.task.fields.len());
-        let found = self.field.with_axes(wanted.len(), &shape_of(config))?.shape;
+        let found = self.field.with_axes(wanted.len(), || shape_of(config))?.shape;
         let axes = &found[found.len() - config.task.dims..];
         let mut sets = vec![format!("grid.n={}", axes[0])];
         sets.extend(config.grid.n_y.and(axes.get(1)).map(|n| format!("grid.n_y={n}")));
@@ -127,7 +137,7 @@ impl Arrays {
         let target = match &self.target {
             Some(target) => of_all_fields(config, &on_grid(target, &extents(config, tracked))?),
             None if config.task.tracks => {
-                let remedy = "there is none; add --target FILE";
+                let remedy = "there is none; give one (--target FILE)";
                 return Err(self.field.refused(format!("{} tracks a target and {remedy}", config.task)));
             }
             None => vec![0.0; config.state_size()],
@@ -148,15 +158,15 @@ fn shape_of(config: &Config) -> String {
 }
 
 fn on_grid(read: &Read, extents: &[usize]) -> Result<Vec<f64>, PolicyError> {
-    let wanted = format!("{extents:?}, as the grid");
-    let array = read.with_axes(extents.len(), &wanted)?;
-    if array.shape == extents { Ok(array.values) } else { Err(read.misshapen(&wanted)) }
+    let wanted = || format!("{extents:?}, as the grid");
+    let array = read.with_axes(extents.len(), wanted)?;
+    if array.shape == extents { Ok(array.values) } else { Err(read.misshapen(&wanted())) }
 }
 
 fn positions_of(read: &Read, config: &Config) -> Result<Array, PolicyError> {
     let dims = config.task.dims;
     let wanted = if dims == 1 { "[agents]" } else { "[agents, 2]: x and y of every agent" };
-    let array = read.with_axes(dims, wanted)?;
+    let array = read.with_axes(dims, || wanted.to_string())?;
     if array.shape[0] == 0 {
         return Err(read.refused("it holds no agent".to_string()));
     }
@@ -216,7 +226,10 @@ mod tests {
         assert_eq!(situation.target, [0.0; 128]);
         assert_eq!(situation.xi, start_positions(&ks));
         let error = arrays(zeros(&[100]), None, None).situation(&heat).unwrap_err().to_string();
-        assert!(error.contains("heat1d tracks a target and there is none; add --target FILE"), "{error}");
+        assert!(
+            error.contains("heat1d tracks a target and there is none; give one (--target FILE)"),
+            "{error}"
+        );
     }
 
     #[test]

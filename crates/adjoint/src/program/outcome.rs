@@ -19,6 +19,10 @@ impl<T> Outcome<T> {
     pub fn record(&self, record: Record) -> &[T] {
         &self.records[record.index]
     }
+    /// The same, taken out: afterwards it is empty here.
+    pub fn take_record(&mut self, record: Record) -> Vec<T> {
+        std::mem::take(&mut self.records[record.index])
+    }
     /// A state after the last step, `[samples][size]`.
     ///
     /// # Panics

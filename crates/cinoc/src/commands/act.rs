@@ -1,9 +1,9 @@
 //! `cinoc act`: one decision, of all agents, about a field from a file.
 
-use super::subject::{changed, policy_path};
 use crate::arguments::Act;
 use crate::failure::Failure;
 use crate::terminal::{number, table};
+use crate::work::subject::{changed, policy_path};
 use cinoc_control::config::KEYS;
 use cinoc_control::{Config, Decision, Tasks};
 use cinoc_learn::memory::Needs;

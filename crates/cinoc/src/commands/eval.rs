@@ -1,113 +1,39 @@
 //! `cinoc eval`: how well a policy controls cases it has never seen.
 
-use super::subject::{Resolved, TRAJECTORIES, resolve};
+use super::resolved;
 use crate::arguments::Eval;
 use crate::failure::Failure;
-use crate::terminal::say;
-use crate::terminal::{Progress, number, table};
-use cinoc_control::{Config, Tasks};
-use cinoc_lab::published::{Reported, reported};
-use cinoc_learn::evaluate::{Evaluation, Evaluator, Metric, Rollouts, Spread, Tally};
+use crate::terminal::{Terminal, number, say, table};
+use crate::work::evaluation::evaluate;
+use crate::work::subject::Resolved;
+use cinoc_control::Tasks;
+use cinoc_learn::evaluate::{Evaluation, Rollouts, Spread};
 use cinoc_learn::files::GrowingTensors;
-use serde::Serialize;
 use std::path::Path;
 
-/// An evaluation with what it was an evaluation of.
-#[derive(Serialize)]
-struct Told<'a> {
-    #[serde(flatten)]
-    evaluation: &'a Evaluation,
-    /// What the cases are, in words.
-    cases_from: &'a str,
-    /// Of noise and failures.
-    seed: u64,
-    trained_agents: usize,
-    /// Which error the next one is about: `final`, `half` or `time_mean`.
-    measure: &'static str,
-    /// The error in units of that with the trained number of agents, all else the same; `null` where that number
-    /// cannot run, because the cases say where other agents start.
-    relative_to_trained: Option<f64>,
-    /// All settings of the evaluation.
-    settings: &'a Config,
-}
-
 pub fn run(request: &Eval, tasks: &Tasks) -> Result<(), Failure> {
-    let subject = resolve(&request.subject, tasks)?;
-    let (config, cases) = (&subject.config, &subject.cases);
-    let evaluator = Evaluator::new(config, &subject.policy.params, cases, request.seed, subject.threads);
+    let terminal = Terminal::default();
+    let (loaded, subject) = resolved(&request.subject, tasks, &terminal)?;
     let mut saved =
         request.save.as_deref().map(|path| Saved::begin(path, &subject, request.seed)).transpose()?;
-    let mut tally = Tally::new(config, cases);
-    let progress = Progress::new("evaluating", cases.count);
-    for part in evaluator.parts(TRAJECTORIES) {
-        let end = part.end;
-        let rollouts = evaluator.roll_out(part)?;
-        if let Some(saved) = &mut saved {
-            saved.append(&rollouts)?;
-        }
-        tally.add(&rollouts);
-        progress.set_position(end);
-    }
-    drop(progress);
-    let evaluation = tally.evaluation();
+    let keep = |rollouts: &Rollouts| saved.as_mut().map_or(Ok(()), |saved| saved.append(rollouts));
+    let evaluated = evaluate(&loaded.policy, &subject, request.seed, &terminal, keep)?;
     if let Some(saved) = saved {
         saved.file.finish().map_err(|error| Failure::Run(error.to_string()))?;
     }
-    let trained_agents = subject.policy.config.agents;
-    let (measure, error) = leading(config, &evaluation.controlled);
-    let relative = error_as_trained(&subject, request.seed, error)?.map(|trained| error / trained);
     if request.json {
-        return super::print_json(&Told {
-            evaluation: &evaluation,
-            cases_from: &subject.cases_label,
-            seed: request.seed,
-            trained_agents,
-            measure,
-            relative_to_trained: relative,
-            settings: config,
-        });
+        return super::print_json(&evaluated);
     }
-    show(&evaluation, &subject.cases_label)?;
-    if let Some(relative) = relative.filter(|_| config.agents != trained_agents) {
+    show(&evaluated.evaluation, &subject.cases_label)?;
+    let trained_agents = evaluated.trained_agents;
+    let other = |_: &f64| subject.config.agents != trained_agents;
+    if let Some(relative) = evaluated.relative_to_trained.filter(other) {
         say!("{relative:.3} x the error with the trained number of agents ({trained_agents})");
     }
     if let Some(path) = &request.save {
         say!("rollouts: {}", path.display());
     }
     Ok(())
-}
-
-/// The error that is reported of a task, and its name in the JSON object.
-fn leading(config: &Config, metric: &Metric) -> (&'static str, f64) {
-    match (reported(&config.task.name), metric.half) {
-        (Reported::Half, Some(half)) => ("half", half.mean),
-        (Reported::TimeMean, _) => ("time_mean", metric.time_mean.mean),
-        (Reported::Half | Reported::Final, _) => ("final", metric.last.mean),
-    }
-}
-
-/// The error with the trained number of agents, all else the same.
-fn error_as_trained(subject: &Resolved, seed: u64, error: f64) -> Result<Option<f64>, Failure> {
-    let agents = subject.policy.config.agents;
-    if agents == subject.config.agents {
-        return Ok(Some(error));
-    }
-    if subject.cases.xi0.is_some() {
-        return Ok(None);
-    }
-    let config = Config { agents, ..subject.config.clone() };
-    let (params, cases) = (&subject.policy.params, &subject.cases);
-    let evaluator = Evaluator::new(&config, params, cases, seed, subject.threads);
-    let progress = Progress::new(&format!("with {agents} agents"), cases.count);
-    let (mut sum, mut count) = (0.0, 0.0);
-    for part in evaluator.parts(TRAJECTORIES) {
-        let (end, size) = (part.end, part.len() as f64);
-        let metric = Metric::of(&config, cases, &evaluator.controlled(part)?);
-        sum += size * leading(&config, &metric).1;
-        count += size;
-        progress.set_position(end);
-    }
-    Ok(Some(sum / count))
 }
 
 /// A file of rollouts while it is written.

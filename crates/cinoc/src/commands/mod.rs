@@ -6,22 +6,38 @@ pub mod check_gradients;
 pub mod eval;
 pub mod plot;
 pub mod reproduce;
-pub mod subject;
 pub mod sweep;
 pub mod tasks;
 pub mod trace;
 pub mod train;
 pub mod verify;
 
+use crate::arguments::Subject;
 use crate::failure::Failure;
 use crate::terminal::say;
+use crate::work::Watcher;
+use crate::work::subject::{CasesFrom, Circumstances, Loaded, Resolved, load_policy, resolve};
+use cinoc_control::Tasks;
 use cinoc_lab::report::shell_word;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Threads to use: what was asked for, or all there are.
-fn threads(asked: Option<usize>) -> usize {
-    asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+/// The policy of a request, and under which circumstances it is used.
+fn resolved(
+    subject: &Subject,
+    tasks: &Tasks,
+    watcher: &dyn Watcher,
+) -> Result<(Loaded, Resolved), Failure> {
+    let loaded = load_policy(&subject.policy, subject.best, tasks, watcher)?;
+    let circumstances = Circumstances {
+        agents: subject.agents,
+        sets: subject.sets.clone(),
+        fail: subject.fail.clone(),
+        cases: CasesFrom::Named(subject.cases.clone()),
+        threads: crate::work::threads(subject.threads),
+    };
+    let resolved = resolve(&loaded.policy.config, &circumstances, watcher)?;
+    Ok((loaded, resolved))
 }
 
 /// The name of this command line.

@@ -1,10 +1,11 @@
 //! `cinoc plot`: report and figures of a policy, or an animation of one case.
 
-use super::given_command;
-use super::subject::{Resolved, resolve};
-use crate::arguments::{Plot, REPORT_CASES};
+use super::{given_command, resolved};
+use crate::arguments::Plot;
 use crate::failure::Failure;
-use crate::terminal::say;
+use crate::terminal::{Terminal, say};
+use crate::work::subject::{Loaded, Resolved};
+use crate::work::training::REPORT_CASES;
 use cinoc_control::Tasks;
 use cinoc_lab::Evaluated;
 use cinoc_lab::figures::{Format, save_animation};
@@ -30,40 +31,41 @@ const LONGEST_NAME: usize = 120;
 
 pub fn run(request: &Plot, tasks: &Tasks) -> Result<(), Failure> {
     let format = format(request)?;
-    let subject = resolve(&request.subject, tasks)?;
+    let (loaded, subject) = resolved(&request.subject, tasks, &Terminal::default())?;
     let (config, cases, threads) = (&subject.config, &subject.cases, subject.threads);
     // figures need the rollouts of all cases at once
     Needs::evaluation(config, cases.count, cases.count, threads).check()?;
-    let rollouts = roll_out(config, &subject.policy.params, cases, threads)?;
+    let rollouts = roll_out(config, &loaded.policy.params, cases, threads)?;
     let animated = request.animate.then(|| chosen_case(request, &subject, &rollouts)).transpose()?;
-    let folder = request.out.clone().unwrap_or_else(|| default_folder(request, &subject));
+    let folder = request.out.clone().unwrap_or_else(|| default_folder(request, &loaded, &subject));
     std::fs::create_dir_all(&folder).map_err(|error| {
         Failure::Request(format!("cannot create {}: {error}; choose another --out", folder.display()))
     })?;
     let written = match animated {
         Some(run) => save_animation(&run, &folder, request.format.into())
             .map_err(|error| Failure::Run(error.to_string()))?,
-        None => write_report(&subject, &rollouts, &folder, format)?,
+        None => write_report(&loaded, &subject, &rollouts, &folder, format)?,
     };
     say!("{}", written.display());
     Ok(())
 }
 
 fn write_report(
+    loaded: &Loaded,
     subject: &Resolved,
     rollouts: &Rollouts,
     folder: &Path,
     format: Format,
 ) -> Result<PathBuf, Failure> {
     let evaluation = evaluate(&subject.config, &subject.cases, rollouts);
-    let metrics = subject.path.with_file_name(METRICS);
+    let metrics = loaded.path.with_file_name(METRICS);
     let metrics = metrics.exists().then_some(metrics);
-    let (program, trained) = (super::program(), &subject.policy.config);
-    let run = subject.path.parent().unwrap_or(Path::new("."));
+    let (program, trained) = (super::program(), &loaded.policy.config);
+    let run = loaded.path.parent().unwrap_or(Path::new("."));
     let inputs = Inputs::read(run).map_err(|error| Failure::Request(error.to_string()))?;
-    let training = training_command(&program, trained, &inputs, run_directory(&subject.path).as_deref());
+    let training = training_command(&program, trained, &inputs, run_directory(&loaded.path).as_deref());
     let report = Report {
-        policy: &subject.policy,
+        policy: &loaded.policy,
         config: &subject.config,
         evaluation: &evaluation,
         rollouts,
@@ -72,7 +74,7 @@ fn write_report(
         metrics: metrics.as_deref(),
         format,
         commands: &[training, given_command()],
-        parameters: subject.parameters,
+        parameters: loaded.parameters,
         inputs: &inputs,
     };
     report.write(folder).map_err(|error| Failure::Run(error.to_string()))
@@ -122,12 +124,12 @@ fn chosen_case(request: &Plot, subject: &Resolved, rollouts: &Rollouts) -> Resul
 
 /// The run directory, where everything is as in the report of the training. Anything else goes into a folder
 /// of its own, named after what differs: of a run `RUN/plots/NAME`, of a policy file `plots/POLICY/NAME`.
-fn default_folder(request: &Plot, subject: &Resolved) -> PathBuf {
-    let name = folder_name(&differences(request, subject));
-    match run_directory(&subject.path) {
+fn default_folder(request: &Plot, loaded: &Loaded, subject: &Resolved) -> PathBuf {
+    let name = folder_name(&differences(request, loaded, subject));
+    match run_directory(&loaded.path) {
         Some(run) if name.is_empty() => run,
         Some(run) => run.join("plots").join(name),
-        None => Path::new("plots").join(subject.path.file_stem().unwrap_or_default()).join(name),
+        None => Path::new("plots").join(loaded.path.file_stem().unwrap_or_default()).join(name),
     }
 }
 
@@ -140,12 +142,12 @@ fn run_directory(policy: &Path) -> Option<PathBuf> {
 }
 
 /// What differs from the report of the training, as `key=value`.
-fn differences(request: &Plot, subject: &Resolved) -> Vec<String> {
+fn differences(request: &Plot, loaded: &Loaded, subject: &Resolved) -> Vec<String> {
     let cases = Path::new(&request.subject.cases);
     let cases = cases.file_name().unwrap_or(cases.as_os_str()).to_string_lossy();
-    let mut all = changed_settings(&subject.policy.config, &subject.config);
-    all.extend((subject.parameters == Parameters::Best).then(|| "best".to_string()));
-    all.extend((cases != REPORT_CASES).then(|| format!("cases={cases}")));
+    let mut all = changed_settings(&loaded.policy.config, &subject.config);
+    all.extend((loaded.parameters == Parameters::Best).then(|| "best".to_string()));
+    all.extend((cases != REPORT_CASES.to_string()).then(|| format!("cases={cases}")));
     all.extend(request.case.map(|case| format!("case={case}")));
     all.extend(request.size.as_ref().map(|size| format!("size={size}")));
     all.extend(request.dpi.map(|dpi| format!("dpi={dpi}")));

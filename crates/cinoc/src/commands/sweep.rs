@@ -2,20 +2,21 @@
 
 use super::print_json;
 use super::reproduce::show;
-use super::subject::policy_path;
 use crate::arguments::Sweep;
 use crate::failure::Failure;
-use crate::terminal::say;
-use crate::terminal::{Bar, table};
+use crate::terminal::{Bar, say, table};
+use crate::work::subject::policy_path;
+use crate::work::sweep::measure;
 use cinoc_control::Tasks;
-use cinoc_lab::results::Results;
-use cinoc_lab::sweep::{self, Axis, Value};
-use cinoc_lab::workshop::{LabError, Size, Workshop};
+use cinoc_lab::workshop::LabError;
 use cinoc_learn::policy_file::PolicyFile;
-use std::path::PathBuf;
 
 pub fn run(request: &Sweep, tasks: &Tasks) -> Result<(), Failure> {
-    let results = measure(request, tasks)?;
+    let policy = PolicyFile::read(&policy_path(&request.policy)?, tasks)?;
+    let (bar, threads) = (Bar::new(), crate::work::threads(request.threads));
+    let results = measure(&policy, &request.axis, request.values.as_deref(), request.cases, threads, &bar);
+    bar.clear();
+    let results = results?;
     if let Some(out) = &request.out {
         results.write(out).map_err(LabError::from)?;
     }
@@ -29,22 +30,4 @@ pub fn run(request: &Sweep, tasks: &Tasks) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-fn measure(request: &Sweep, tasks: &Tasks) -> Result<Results, Failure> {
-    let parsed = |values: &Vec<String>| values.iter().map(|value| value.parse()).collect();
-    let values: Option<Result<Vec<Value>, _>> = request.values.as_ref().map(parsed);
-    let values = values.transpose().map_err(LabError::Sweep)?;
-    let axis: Axis = request.axis.parse().map_err(LabError::Sweep)?;
-    let policy = PolicyFile::read(&policy_path(&request.policy)?, tasks)?;
-    axis.check(&policy.config).map_err(LabError::Sweep)?;
-    let (bar, threads) = (Bar::new(), super::threads(request.threads));
-    // a sweep keeps nothing: it needs no folders
-    let workshop = Workshop::new(Size::Full, threads, None, PathBuf::new(), PathBuf::new(), &bar);
-    let results = sweep::Sweep { policy, axis, values, cases: request.cases }.run(&workshop);
-    bar.clear();
-    results.map_err(|error| match error {
-        LabError::Stopped => Failure::Interrupted("a sweep keeps nothing; start it again".into()),
-        error => error.into(),
-    })
 }

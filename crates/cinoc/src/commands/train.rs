@@ -1,61 +1,48 @@
 //! `cinoc train`: draw the cases, train, evaluate, report.
 
 use super::eval::show;
-use super::subject::{load_cases, policy_path, read_own_cases};
-use crate::arguments::{Preset, REPORT_CASES, Train};
+use crate::arguments::{Preset, Train};
 use crate::failure::Failure;
-use crate::terminal::say;
-use crate::terminal::{Progress, number, stop_on_interrupt, warn};
-use cinoc_adjoint::Threads;
-use cinoc_control::{Cases, Config, Pool, Tasks};
+use crate::terminal::{Terminal, number, say, warn};
+use crate::work::training::{Training, Wanted, default_folder, resumed};
+use cinoc_control::{Cases, Config, Tasks};
 use cinoc_lab::figures::Format;
 use cinoc_lab::numbers::duration;
 use cinoc_lab::report::{Parameters, Report};
 use cinoc_lab::training_log::TrainingLog;
 use cinoc_learn::evaluate::{Evaluation, evaluate, roll_out};
-use cinoc_learn::inputs::{InputFile, Inputs};
-use cinoc_learn::memory::Needs;
+use cinoc_learn::inputs::Inputs;
 use cinoc_learn::policy_file::PolicyFile;
-use cinoc_learn::pool::{cache_folder, cached};
-use cinoc_learn::run::{BEST, CONFIG, Ended, METRICS, Run, RunError, Start, keeps_checkpoints};
-use cinoc_learn::validation::Validation;
+use cinoc_learn::run::{BEST, Ended, METRICS};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 
 /// Actions whose mean square is above this share of the bound's square are at the bound most of the time.
 const SATURATED: f64 = 0.9;
 
 pub fn run(request: &Train, tasks: &Tasks) -> Result<(), Failure> {
     let (config, folder) = asked(request, tasks)?;
-    let threads = super::threads(request.threads);
-    Needs::training(&config, threads).check()?;
-    let inputs = inputs(request, &folder)?;
-    let own = |input: &Option<InputFile>| {
-        input.as_ref().map(|input| read_own_cases(&input.file, &config)).transpose()
+    let threads = crate::work::threads(request.threads);
+    let training = Training {
+        config,
+        folder: folder.clone(),
+        resume: request.resume.is_some(),
+        init: request.init.clone(),
+        cases: request.cases.clone(),
+        validation: request.validation.clone(),
+        threads,
     };
-    let (own_pool, own_validation) = (own(&inputs.cases)?, own(&inputs.validation)?);
-    let run = open(request, &folder, &config, &inputs, tasks)?;
-    let config = run.config().clone();
-    config.doubts().iter().for_each(|doubt| warn(doubt));
-    if own_pool.is_some() && own_validation.is_none() {
-        warn(
-            "the training is validated on cases that the task draws; give --validation FILE for cases like \
-             those of --cases",
-        );
-    }
-    let pool = own_pool.map_or_else(|| draw_pool(&config, threads), |(cases, _)| Ok(cases))?;
-    let count = config.train.validation_cases.max(REPORT_CASES.parse().expect("a number")).to_string();
-    let held_out = own_validation.map_or_else(|| load_cases(&count, &config, &config, threads), Ok)?;
-    match train(run, &config, pool, &held_out.0, threads)? {
+    let trained = training.run(tasks, &Terminal::saving_on_interrupt())?;
+    match trained.ended {
         Ended::Stopped(done) => Err(Failure::Interrupted(format!(
             "after {done} of {} updates; continue with train --resume {}",
-            config.train.updates,
+            trained.config.train.updates,
             folder.display()
         ))),
         Ended::Finished(path) => {
             let policy = PolicyFile::read(&path, tasks)?;
-            let closing = Closing { folder: &folder, path: &path, policy: &policy, inputs: &inputs };
-            closing.report(&held_out, threads, request.json)
+            let closing =
+                Closing { folder: &folder, path: &path, policy: &policy, inputs: &trained.inputs };
+            closing.report(&trained.held_out, threads, request.json)
         }
     }
 }
@@ -63,9 +50,17 @@ pub fn run(request: &Train, tasks: &Tasks) -> Result<(), Failure> {
 /// The settings that are asked for, and the run directory.
 fn asked(request: &Train, tasks: &Tasks) -> Result<(Config, PathBuf), Failure> {
     match (&request.resume, &request.task) {
-        (Some(Some(folder)), _) => Ok((resumed(request, folder, tasks)?, folder.clone())),
+        (Some(Some(folder)), _) => Ok((of_run(request, folder, tasks)?, folder.clone())),
         (_, Some(task)) => {
-            let config = settings(request, task, tasks)?;
+            let wanted = Wanted {
+                preset: request.preset.into(),
+                method: request.method.clone(),
+                file: request.config.clone(),
+                sets: request.sets.clone(),
+                seed: request.seed,
+                updates: request.updates,
+            };
+            let config = wanted.config(tasks.find(task)?)?;
             let folder = request.out.clone().unwrap_or_else(|| default_folder(&config));
             Ok((config, folder))
         }
@@ -79,7 +74,7 @@ fn asked(request: &Train, tasks: &Tasks) -> Result<(Config, PathBuf), Failure> {
 }
 
 /// The settings of a run that is named, with those of `--set` and `--updates`.
-fn resumed(request: &Train, folder: &Path, tasks: &Tasks) -> Result<Config, Failure> {
+fn of_run(request: &Train, folder: &Path, tasks: &Tasks) -> Result<Config, Failure> {
     let given = [
         ("--out", request.out.is_some()),
         ("--config", request.config.is_some()),
@@ -93,128 +88,15 @@ fn resumed(request: &Train, folder: &Path, tasks: &Tasks) -> Result<Config, Fail
             "--resume RUN takes the settings of the run; leave out {option}"
         )));
     }
-    let path = folder.join(CONFIG);
-    if !path.exists() {
-        return Err(RunError::NothingToResume(folder.display().to_string()).into());
-    }
-    let text = std::fs::read_to_string(&path)
-        .map_err(|error| Failure::Request(format!("cannot read {}: {error}", path.display())))?;
-    let config = tasks.read_config(&text)?;
-    if let Some(task) = request.task.as_ref().filter(|task| **task != config.task.name) {
-        return Err(Failure::Request(format!(
+    let config = resumed(folder, &request.sets, request.updates, tasks)?;
+    match request.task.as_ref().filter(|task| **task != config.task.name) {
+        Some(task) => Err(Failure::Request(format!(
             "{} holds a run of {}, not of {task}",
             folder.display(),
             config.task
-        )));
+        ))),
+        None => Ok(config),
     }
-    let updates = request.updates.map(|updates| format!("train.updates={updates}"));
-    let fewer = request.updates.is_some_and(|updates| updates < config.train.updates);
-    if fewer {
-        let (folder, updates) = (folder.display().to_string(), config.train.updates);
-        return Err(RunError::Fewer { folder, updates }.into());
-    }
-    Ok(config.with_sets(&[&request.sets[..], updates.as_slice()].concat())?)
-}
-
-fn settings(request: &Train, task: &str, tasks: &Tasks) -> Result<Config, Failure> {
-    let file = match &request.config {
-        Some(path) => Some(std::fs::read_to_string(path).map_err(|error| {
-            Failure::Request(format!("cannot read {}: {error}; check the path", path.display()))
-        })?),
-        None => None,
-    };
-    let mut sets = request.sets.clone();
-    sets.extend(request.seed.map(|seed| format!("train.seed={seed}")));
-    sets.extend(request.updates.map(|updates| format!("train.updates={updates}")));
-    let in_file = |error: cinoc_control::config::ConfigError| match &request.config {
-        Some(path) => Failure::Request(format!("{error} (with settings of {})", path.display())),
-        None => error.into(),
-    };
-    let task = tasks.find(task)?;
-    task.resolve(request.preset.into(), &request.method, file.as_deref(), &sets).map_err(in_file)
-}
-
-fn default_folder(config: &Config) -> PathBuf {
-    let method = config.method.as_ref().map_or(String::new(), |_| format!("{}-", config.method_name()));
-    Path::new("runs").join(format!("{}-{method}{}", config.task, config.train.seed))
-}
-
-/// The files that are asked for; a run that goes on has those it began with.
-fn inputs(request: &Train, folder: &Path) -> Result<Inputs, Failure> {
-    let bad = |error: cinoc_learn::files::FileError| Failure::Request(error.to_string());
-    let begun = match request.resume {
-        Some(_) => Inputs::read(folder).map_err(bad)?,
-        None => Inputs::default(),
-    };
-    let hashed = |given: &Option<PathBuf>, begun: &Option<InputFile>| {
-        let path = given.as_ref().or(begun.as_ref().map(|begun| &begun.file));
-        path.map(|path| InputFile::of(path)).transpose().map_err(bad)
-    };
-    let init = match &request.init {
-        Some(given) => Some(InputFile::of(&policy_path(given)?).map_err(bad)?),
-        // its parameters are in the checkpoint: the file is not needed any more
-        None => begun.init,
-    };
-    let cases = hashed(&request.cases, &begun.cases)?;
-    let validation = hashed(&request.validation, &begun.validation)?;
-    Ok(Inputs { init, cases, validation })
-}
-
-/// A directory that cannot be made is a wrong request; a file that cannot be written later is a failed run.
-fn open(
-    request: &Train,
-    folder: &Path,
-    config: &Config,
-    inputs: &Inputs,
-    tasks: &Tasks,
-) -> Result<Run, Failure> {
-    let run = match (&request.resume, &inputs.init) {
-        (Some(_), _) => Run::resume(folder, config, inputs),
-        (None, init) => {
-            let params = init.as_ref().map(|init| first_params(&init.file, config, tasks)).transpose()?;
-            Run::create(folder, config, Start { inputs: inputs.clone(), params })
-        }
-    };
-    run.map_err(|error| match error {
-        RunError::File(error) => Failure::Request(error.to_string()),
-        error => error.into(),
-    })
-}
-
-/// The parameters of a policy, which must fit the network of a config.
-fn first_params(path: &Path, config: &Config, tasks: &Tasks) -> Result<Vec<f32>, Failure> {
-    if !keeps_checkpoints(config) {
-        return Err(Failure::Request(format!(
-            "--init works with the methods cinoc and dpc; {} starts from its seed",
-            config.method_name()
-        )));
-    }
-    let policy = PolicyFile::read(path, tasks)?;
-    policy.params_for(config).map_err(|differing| {
-        Failure::Request(format!("--init {}: its network does not fit: {differing}", path.display()))
-    })
-}
-
-fn draw_pool(config: &Config, threads: usize) -> Result<Cases, Failure> {
-    let progress = Progress::new("drawing cases", config.data.pool);
-    let told = |done: usize, _: usize| progress.set_position(done);
-    let (pool, folder) = (Threads::new(threads), cache_folder());
-    let (seed, count) = (config.train.seed, config.data.pool);
-    let cases = cached(config, seed, Pool::Training, count, &pool, folder.as_deref(), &told);
-    cases.check_finite(config)?;
-    Ok(cases)
-}
-
-fn train(run: Run, config: &Config, pool: Cases, held_out: &Cases, threads: usize) -> Result<Ended, Failure> {
-    let stop = stop_on_interrupt();
-    let what = format!("training {} ({})", config.task, config.method_name());
-    let progress = Progress::new(&what, config.train.updates);
-    let watch = |update: &cinoc_learn::train::Update| {
-        progress.set_position(update.update);
-        progress.set_message(format!("loss {}", number(update.loss)));
-    };
-    let validation = Validation::new(config, held_out, threads);
-    Ok(run.train(pool, validation, threads, watch, || !stop.load(Ordering::SeqCst))?)
 }
 
 /// What is told when a training has finished.

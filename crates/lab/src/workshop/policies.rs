@@ -113,7 +113,7 @@ impl Workshop<'_> {
         );
         let method = config.method_name();
         let share = training_work(config) / updates as f64;
-        let watch = |update: &cinoc_learn::train::Update| {
+        let watch = |update: &cinoc_learn::train::Update, _: Option<&cinoc_learn::validation::Validated>| {
             self.watch
                 .now(&format!("training {task} ({method}), seed {seed}: {} of {updates}", update.update));
             self.watch.done(share);

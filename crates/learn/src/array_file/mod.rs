@@ -48,6 +48,17 @@ impl Array {
         array.and_then(Array::usable).map_err(|reason| PolicyError::content(path, reason))
     }
 
+    /// Numbers that are in memory already, each at most `largest` in size.
+    pub fn within(shape: Vec<usize>, values: Vec<f64>, largest: f64) -> Result<Array, String> {
+        match values.iter().position(|x| !(-largest..=largest).contains(x)) {
+            Some(index) => Err(format!(
+                "the number at index {index} is {:?}, must be within ±{largest:?}",
+                values[index]
+            )),
+            None => Ok(Array { shape, values }),
+        }
+    }
+
     /// A tensor of a file.
     pub fn of_tensors(file: &Tensors, name: &str) -> Result<Array, String> {
         let tensor = file.tensor(name).map_err(|error| error.to_string())?;
@@ -72,13 +83,7 @@ impl Array {
     }
 
     fn usable(self) -> Result<Array, String> {
-        match self.values.iter().position(|x| !(-LARGEST..=LARGEST).contains(x)) {
-            Some(index) => Err(format!(
-                "the number at index {index} is {:?}, must be within ±{LARGEST:?}",
-                self.values[index]
-            )),
-            None => Ok(self),
-        }
+        Array::within(self.shape, self.values, LARGEST)
     }
 }
 

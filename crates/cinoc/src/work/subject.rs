@@ -1,14 +1,14 @@
 //! A policy under given circumstances: which file, how many agents, which cases, what fails.
 
-use crate::arguments::Subject;
+use super::Watcher;
 use crate::failure::Failure;
-use crate::terminal::{Progress, warn};
 use cinoc_adjoint::Threads;
 use cinoc_control::config::Around;
 use cinoc_control::{Cases, Config, Pool, Tasks};
 use cinoc_lab::report::Parameters;
-use cinoc_learn::cases_file::read_cases;
+use cinoc_learn::cases_file::{cases_of, read_cases};
 use cinoc_learn::checkpoint::Checkpoint;
+use cinoc_learn::files::Tensors;
 use cinoc_learn::memory::Needs;
 use cinoc_learn::policy_file::PolicyFile;
 use cinoc_learn::pool::{cache_folder, cached};
@@ -27,37 +27,77 @@ fn at_once(config: &Config) -> usize {
 /// cases.
 const CASES_SEED: u64 = 0;
 
-/// A policy with its circumstances resolved.
-pub struct Resolved {
+/// A policy, and where it is from.
+pub struct Loaded {
     /// The file it was read from.
     pub path: PathBuf,
     /// Which parameters of the run these are.
     pub parameters: Parameters,
-    /// As it was trained.
+    /// The policy, as it was trained.
     pub policy: PolicyFile,
-    /// As it is to be used.
-    pub config: Config,
-    pub cases: Cases,
-    /// What the cases are, in words.
-    pub cases_label: String,
+}
+
+/// Under which circumstances a policy is used.
+pub struct Circumstances {
+    /// Number of agents; `None` for that of the training.
+    pub agents: Option<usize>,
+    /// Settings as `key=value`.
+    pub sets: Vec<String>,
+    /// The share of the agents that fails, and from which control step on, such as `0.3@100`.
+    pub fail: Option<String>,
+    /// The cases.
+    pub cases: CasesFrom,
+    /// Threads.
     pub threads: usize,
 }
 
-pub fn resolve(subject: &Subject, tasks: &Tasks) -> Result<Resolved, Failure> {
-    let (path, policy, parameters) = load_policy(&subject.policy, subject.best, tasks)?;
-    let config = circumstances(subject, &policy.config)?;
-    let threads = super::threads(subject.threads);
-    let (cases, cases_label) = load_cases(&subject.cases, &policy.config, &config, threads)?;
-    Ok(Resolved { path, parameters, policy, config, cases, cases_label, threads })
+/// Where cases are from.
+pub enum CasesFrom {
+    /// A number of validation cases, `test:N`, `paper`, or the path of a file.
+    Named(String),
+    /// Arrays `z0`, `zt` and `xi0`, as in a file.
+    Given(Tensors),
+}
+
+/// A policy with its circumstances resolved.
+pub struct Resolved {
+    /// As it is to be used.
+    pub config: Config,
+    /// The cases, on the grid of the config.
+    pub cases: Cases,
+    /// What the cases are, in words.
+    pub cases_label: String,
+    /// Threads.
+    pub threads: usize,
+}
+
+/// Settings and cases of a policy under circumstances.
+pub fn resolve(
+    trained: &Config,
+    circumstances: &Circumstances,
+    watcher: &dyn Watcher,
+) -> Result<Resolved, Failure> {
+    let (config, threads) = (settings(circumstances, trained)?, circumstances.threads);
+    let (cases, cases_label) = match &circumstances.cases {
+        CasesFrom::Named(name) => load_cases(name, trained, &config, threads, watcher)?,
+        CasesFrom::Given(arrays) => {
+            let cases = cases_of(arrays, Path::new("cases"), &config)?;
+            tell_doubts(&cases, "cases", &config, watcher);
+            let label = format!("{} given cases", cases.count);
+            (cases, label)
+        }
+    };
+    Ok(Resolved { config, cases, cases_label, threads })
 }
 
 /// The policy of a file or of a run directory; of a run that is not finished, the parameters of its
 /// checkpoint.
-fn load_policy(
+pub fn load_policy(
     given: &Path,
     best: bool,
     tasks: &Tasks,
-) -> Result<(PathBuf, PolicyFile, Parameters), Failure> {
+    watcher: &dyn Watcher,
+) -> Result<Loaded, Failure> {
     let (folder, checkpoint) = (given.display(), given.join(CHECKPOINT));
     if best {
         let path = given.join(BEST);
@@ -68,20 +108,21 @@ fn load_policy(
             )));
         }
         let policy = PolicyFile::read(&path, tasks)?;
-        return Ok((path, policy, Parameters::Best));
+        return Ok(Loaded { path, policy, parameters: Parameters::Best });
     }
     if given.is_dir() && !given.join(POLICY).exists() && checkpoint.exists() {
         let Checkpoint { config, params, adam, .. } = Checkpoint::read(&checkpoint, tasks)?;
         let (done, all) = (adam.step as usize, config.train.updates);
-        warn(&format!(
+        watcher.warn(&format!(
             "the run in {folder} is not finished; these are the parameters of its checkpoint, after {done} of \
              {all} updates"
         ));
-        return Ok((checkpoint, PolicyFile { config, params }, Parameters::Checkpoint(done)));
+        let (policy, parameters) = (PolicyFile { config, params }, Parameters::Checkpoint(done));
+        return Ok(Loaded { path: checkpoint, policy, parameters });
     }
     let path = policy_path(given)?;
     let policy = PolicyFile::read(&path, tasks)?;
-    Ok((path, policy, Parameters::Last))
+    Ok(Loaded { path, policy, parameters: Parameters::Last })
 }
 
 /// The policy file of a run directory, or the file itself.
@@ -101,10 +142,10 @@ pub fn policy_path(given: &Path) -> Result<PathBuf, Failure> {
     }))
 }
 
-fn circumstances(subject: &Subject, trained: &Config) -> Result<Config, Failure> {
-    let mut sets = subject.sets.clone();
-    sets.extend(subject.agents.map(|agents| format!("agents={agents}")));
-    if let Some(fail) = &subject.fail {
+fn settings(asked: &Circumstances, trained: &Config) -> Result<Config, Failure> {
+    let mut sets = asked.sets.clone();
+    sets.extend(asked.agents.map(|agents| format!("agents={agents}")));
+    if let Some(fail) = &asked.fail {
         let bad = || Failure::Request(format!("--fail {fail}: must be SHARE@STEP, such as 0.3@100"));
         let (share, step) = fail.split_once('@').ok_or_else(bad)?;
         let (share, step): (f64, usize) =
@@ -175,6 +216,7 @@ pub fn load_cases(
     trained: &Config,
     config: &Config,
     threads: usize,
+    watcher: &dyn Watcher,
 ) -> Result<(Cases, String), Failure> {
     let source = source_of_cases(trained, config);
     if what == "paper" {
@@ -193,26 +235,46 @@ pub fn load_cases(
         }
         Ok(count) => {
             Needs::evaluation(config, count, at_once(config), threads).check()?;
-            let progress = Progress::new("drawing cases", count);
-            let told = |done: usize, _: usize| progress.set_position(done);
-            let (threads, folder) = (Threads::new(threads), cache_folder());
-            let cases = cached(&source, CASES_SEED, pool, count, &threads, folder.as_deref(), &told);
-            cases.check_finite(&source)?;
+            let cases = draw_cases(&source, CASES_SEED, pool, count, threads, watcher)?;
             let cases = cases.refined(&source, config);
             let name = if pool == Pool::Test { "test" } else { "validation" };
             Ok((cases, format!("{count} {name} cases")))
         }
-        Err(_) => read_own_cases(Path::new(what), config),
+        Err(_) => read_own_cases(Path::new(what), config, watcher),
     }
 }
 
+/// Cases that a task draws, or those of an earlier drawing.
+pub fn draw_cases(
+    config: &Config,
+    seed: u64,
+    pool: Pool,
+    count: usize,
+    threads: usize,
+    watcher: &dyn Watcher,
+) -> Result<Cases, Failure> {
+    watcher.begin("drawing cases", count);
+    let told = |done: usize, _: usize| watcher.reached(done);
+    let (threads, folder) = (Threads::new(threads), cache_folder());
+    let cases = cached(config, seed, pool, count, &threads, folder.as_deref(), &told);
+    watcher.end();
+    cases.check_finite(config)?;
+    Ok(cases)
+}
+
 /// The cases of a file and what they are, with a warning about targets that the task cannot hold.
-pub fn read_own_cases(path: &Path, config: &Config) -> Result<(Cases, String), Failure> {
+pub fn read_own_cases(
+    path: &Path,
+    config: &Config,
+    watcher: &dyn Watcher,
+) -> Result<(Cases, String), Failure> {
     let cases = read_cases(path, config)?;
-    for doubt in cases.doubts(config) {
-        warn(&format!("{}: {doubt}", path.display()));
-    }
+    tell_doubts(&cases, &path.display().to_string(), config, watcher);
     let name = path.file_name().map_or(path.to_string_lossy(), |name| name.to_string_lossy());
     let label = format!("{} cases of {name}", cases.count);
     Ok((cases, label))
+}
+
+fn tell_doubts(cases: &Cases, name: &str, config: &Config, watcher: &dyn Watcher) {
+    cases.doubts(config).iter().for_each(|doubt| watcher.warn(&format!("{name}: {doubt}")));
 }
