@@ -4,8 +4,9 @@
     physics = cinoc.Physics("heat1d")
     z, xi = cinoc.jax.step(physics, z, xi, u, v)
 
-Shapes are those of `cinoc.Physics`. The derivative is the exact one of the discrete step (reverse mode, first order).
-float32 and, with `jax_enable_x64`, float64. The computation runs on the CPU, whatever device the arrays are on.
+Shapes are those of `cinoc.Physics`. The derivative is the exact one of the discrete step (reverse mode, first
+order). float32 and, with `jax_enable_x64`, float64. The computation runs on the CPU, whatever device the
+arrays are on.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def step(physics: Physics, z: Any, xi: Any, u: Any = None, v: Any = None) -> tup
 
 
 def rollout(physics: Physics, z: Any, xi: Any, u: Any = None, v: Any = None) -> tuple[Any, Any]:
-    """Fields and positions after every step of a sequence of actions, `(..., steps, *state_shape)` and so on."""
+    """Fields and positions after every step of some actions: `(..., steps, *state_shape)` and so on."""
     z, dtype = jnp.asarray(z), jnp.result_type(z)
     if dtype not in (jnp.float32, jnp.float64):
         raise ConfigError(f"z has the type {dtype}, must be float32 or float64")

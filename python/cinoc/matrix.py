@@ -14,7 +14,9 @@ from .errors import ConfigError
 class Matrix:
     """A constant sparse matrix, by rows: row `i` has the entries `indptr[i]` to `indptr[i + 1]`."""
 
-    def __init__(self, shape: tuple[int, int], indptr: ArrayLike, indices: ArrayLike, data: ArrayLike) -> None:
+    def __init__(
+        self, shape: tuple[int, int], indptr: ArrayLike, indices: ArrayLike, data: ArrayLike
+    ) -> None:
         self.shape = shape
         self.indptr: NDArray[np.int64] = np.ascontiguousarray(indptr, np.int64)
         self.indices: NDArray[np.int64] = np.ascontiguousarray(indices, np.int64)
@@ -28,7 +30,9 @@ class Matrix:
         """A matrix of rows that map columns to entries."""
         counts = np.cumsum([0, *(len(row) for row in rows)])
         indices = [column for row in rows for column in row]
-        return Matrix((len(rows), columns), counts, indices, [value for row in rows for value in row.values()])
+        return Matrix(
+            (len(rows), columns), counts, indices, [value for row in rows for value in row.values()]
+        )
 
     @staticmethod
     def selection(rows: Sequence[int], columns: int) -> Matrix:
@@ -54,7 +58,9 @@ class Matrix:
         """Rows and columns exchanged."""
         order = np.argsort(self.indices, kind="stable")
         counts = np.bincount(self.indices, minlength=self.shape[1])
-        return Matrix(self.shape[::-1], np.concatenate([[0], np.cumsum(counts)]), self._rows()[order], self.data[order])
+        return Matrix(
+            self.shape[::-1], np.concatenate([[0], np.cumsum(counts)]), self._rows()[order], self.data[order]
+        )
 
     def _rows(self) -> NDArray[np.int64]:
         """The row of every entry."""
@@ -78,9 +84,11 @@ class Matrix:
 
 
 class Tridiagonal:
-    """A constant tridiagonal system `lower[i] y[i-1] + diagonal[i] y[i] + upper[i] y[i+1] = z[i]`, to be solved.
+    """A constant tridiagonal system `lower[i] y[i-1] + diagonal[i] y[i] + upper[i] y[i+1] = z[i]`, to be
+    solved.
 
-    The three bands have the same length; `lower[0]` and `upper[-1]` are not used. It must be diagonally dominant.
+    The three bands have the same length; `lower[0]` and `upper[-1]` are not used. It must be diagonally
+    dominant.
     """
 
     def __init__(self, lower: ArrayLike, diagonal: ArrayLike, upper: ArrayLike) -> None:

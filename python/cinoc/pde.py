@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _native
+from . import numpy_functions as _  # NumPy's functions take traced values
 from .errors import ConfigError
 from .matrix import Matrix, Tridiagonal
 from .tracing import _LIBRARIES, Recorder, TraceError, Traced, Value
@@ -43,7 +44,16 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = [
-    "PDE", "Axis", "Field", "Matrix", "RandomField", "TraceError", "Tridiagonal", "Value", "five_point", "listing",
+    "PDE",
+    "Axis",
+    "Field",
+    "Matrix",
+    "RandomField",
+    "TraceError",
+    "Tridiagonal",
+    "Value",
+    "five_point",
+    "listing",
 ]
 
 Array = NDArray[np.float64]
@@ -92,7 +102,8 @@ class Axis:
     def stencil(self, weights: Mapping[int, float]) -> Matrix:
         """The sum of `weight` times the value `offset` points away.
 
-        With Dirichlet ends the rows of the end points are 0. With zero flux a missing neighbour equals the end value.
+        With Dirichlet ends the rows of the end points are 0. With zero flux a missing neighbour equals the
+        end value.
         """
         rows: list[dict[int, float]] = []
         for j in range(self.n):
@@ -127,7 +138,8 @@ class Axis:
 
 
 def five_point(x: Axis, y: Axis, weight: float) -> Matrix:
-    """`weight` times the sum of the differences to the neighbours of every point, with zero flux at the walls.
+    """`weight` times the sum of the differences to the neighbours of every point, with zero flux at the
+    walls.
 
     It applies to a flattened field: `(matrix @ z.ravel()).reshape(z.shape)`.
     """
@@ -168,8 +180,8 @@ class RandomField:
 class PDE:
     """A PDE with its scheme, how its cases are drawn, and its preset. Subclasses are tasks.
 
-    An instance is made for every configuration, with `dt`, `x` (and `y`), `physics` and `data` set; then `setup` is
-    called, and `step` is traced.
+    An instance is made for every configuration, with `dt`, `x` (and `y`), `physics` and `data` set; then
+    `setup` is called, and `step` is traced.
     """
 
     #: the task, for everything that takes one
@@ -188,11 +200,12 @@ class PDE:
     mobile: ClassVar[bool] = True
     #: whether there are targets; if not, the field is driven to rest
     tracks: ClassVar[bool] = True
-    #: what differs from the settings that tasks of this dimension have in common, and in `physics` and `data` the
-    #: keys of this one
+    #: what differs from the settings that tasks of this dimension have in common, and in `physics` and `data`
+    #: the keys of this one
     preset: ClassVar[Mapping[str, Any]] = {}
-    #: keys of this task: `{"physics.nu": ("L^2/T", "positive", "viscosity")}`: unit, range and meaning. Ranges are
-    #: "any", "positive", "non-negative", a pair of numbers, or a whole number that is the least one.
+    #: keys of this task: `{"physics.nu": ("L^2/T", "positive", "viscosity")}`: unit, range and meaning.
+    #: Ranges are "any", "positive", "non-negative", a pair of numbers, or a whole number that is the least
+    #: one.
     keys: ClassVar[Mapping[str, tuple[str, Any, str]]] = {}
 
     #: length of a time step
@@ -252,7 +265,9 @@ class PDE:
         raise NotImplementedError
 
     def evolve(self, state: ArrayLike, steps: int, forcing: ArrayLike | None = None) -> Array:
-        """The state after so many time steps without agents, by the engine, with a forcing that stays the same."""
+        """The state after so many time steps without agents, by the engine, with a forcing that stays the
+        same.
+        """
         given = np.ascontiguousarray(np.stack(state) if isinstance(state, tuple) else state, np.float64)
         force = None if forcing is None else np.ascontiguousarray(forcing, np.float64).ravel()
         return self._recording.evolve(given.ravel(), force, steps).reshape(given.shape)
@@ -276,10 +291,14 @@ class PDE:
         for field, part in zip(self.fields, parts):
             if part.shape != shape:
                 name = field if isinstance(field, str) else field.name
-                raise TraceError(f"{where} returned the field {name} with shape {part.shape}, must be {shape}")
+                raise TraceError(
+                    f"{where} returned the field {name} with shape {part.shape}, must be {shape}"
+                )
         whole = parts[0]
         for part in parts[1:]:
-            whole = Value(recorder, recorder.add("stack", [whole, part]), (whole.shape[0] + shape[0], *shape[1:]))
+            whole = Value(
+                recorder, recorder.add("stack", [whole, part]), (whole.shape[0] + shape[0], *shape[1:])
+            )
         axes = [(axis.n, axis.length) for axis in ([self.x] if self.dims == 1 else [self.x, self.y])]
         return _native.Recording(axes, self.boundary, self.dt, count, recorder.operations, whole._id)
 
@@ -326,7 +345,9 @@ def _state(made: PDE, given: Any, count: int, what: str) -> Array:
     array = np.asarray(given, np.float64)
     shape = made._shape()
     if array.shape not in ((count, *shape), *([shape] if count == 1 else [])):
-        raise ConfigError(f"cases of {made.name}: the {what} has shape {array.shape}, must be {(count, *shape)}")
+        raise ConfigError(
+            f"cases of {made.name}: the {what} has shape {array.shape}, must be {(count, *shape)}"
+        )
     if not np.all(np.isfinite(array)):
         raise ConfigError(f"cases of {made.name}: the {what} has values that are infinite or NaN")
     return array.reshape(count, *shape)
@@ -337,7 +358,9 @@ def _described(error: BaseException) -> str:
     if isinstance(error, TraceError):
         return str(error)
     frames = [
-        frame for frame in traceback.extract_tb(error.__traceback__) if not any(p in frame.filename for p in _LIBRARIES)
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not any(p in frame.filename for p in _LIBRARIES)
     ]
     where = f"{frames[-1].filename}, line {frames[-1].lineno}: " if frames else ""
     return f"{where}{type(error).__name__}: {error}"
@@ -350,7 +373,9 @@ def _toml(preset: Mapping[str, Any], section: str = "") -> str:
         if not re.fullmatch(r"[A-Za-z0-9_.-]+", str(key)):
             raise ConfigError(f"the preset has the key {key!r}; keys have letters, digits, _ and -")
         name = f"{section}{key}"
-        lines.append(_toml(value, f"{name}.") if isinstance(value, Mapping) else f"{name} = {_toml_value(name, value)}")
+        lines.append(
+            _toml(value, f"{name}.") if isinstance(value, Mapping) else f"{name} = {_toml_value(name, value)}"
+        )
     return "\n".join(lines)
 
 
@@ -365,7 +390,9 @@ def _toml_value(name: str, value: Any) -> str:
         return json.dumps(value)
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_toml_value(name, item) for item in value) + "]"
-    raise ConfigError(f"the preset has {name} = {value!r}; there are numbers, words, true or false, and lists")
+    raise ConfigError(
+        f"the preset has {name} = {value!r}; there are numbers, words, true or false, and lists"
+    )
 
 
 def _version(cls: type) -> str:

@@ -17,10 +17,10 @@ Array = NDArray[Any]
 class Physics:
     """One control step of a task, or many, from given actions: no policy, no noise, no failures.
 
-    A field `z` has shape `state_shape`: `(n,)` or `(n_x, n_y)`, with an axis for the fields in front if the state has
-    several. Positions `xi` and velocities `v` have `place_shape`: `(agents,)` or `(agents, 2)`. Intensities `u` have
-    `(agents,)`. Any number of axes may stand in front of these: they are independent samples, which run on all
-    threads.
+    A field `z` has shape `state_shape`: `(n,)` or `(n_x, n_y)`, with an axis for the fields in front if the
+    state has several. Positions `xi` and velocities `v` have `place_shape`: `(agents,)` or `(agents, 2)`.
+    Intensities `u` have `(agents,)`. Any number of axes may stand in front of these: they are independent
+    samples, which run on all threads.
 
     Actions are in their own units. They are not limited to `u_max` and `v_max`: that is the policy's part.
     """
@@ -34,7 +34,9 @@ class Physics:
         preset: str = "default",
         threads: int | None = None,
     ) -> None:
-        """`task` is a name or a PDE of yours; `config` holds settings of the command line, such as `{"grid.n": 199}`."""
+        """`task` is a name or a PDE of yours; `config` holds settings of the command line, such as
+        `{"grid.n": 199}`.
+        """
         changed = dict(config or {})
         if agents is not None:
             changed["agents"] = agents
@@ -65,7 +67,8 @@ class Physics:
     def cases(
         self, count: int, *, seed: int = 0, pool: str = "training"
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Fields to start from and targets, `(count, *state_shape)` each. The first ones do not depend on `count`.
+        """Fields to start from and targets, `(count, *state_shape)` each. The first ones do not depend on
+        `count`.
 
         `pool` is `"training"`, `"validation"` or `"test"`; the three share no random numbers.
         """
@@ -85,7 +88,8 @@ class Physics:
     ) -> tuple[Array, Array]:
         """Fields and positions after every step of a sequence of actions.
 
-        `u` is `(..., steps, agents)` and `v` `(..., steps, *place_shape)`; the results have the same axis of steps.
+        `u` is `(..., steps, agents)` and `v` `(..., steps, *place_shape)`; the results have the same axis of
+        steps.
         """
         return self._run(z, xi, u, v)
 
@@ -134,7 +138,7 @@ class Physics:
         return batch, steps or 0, arrays
 
     def _flat(self, array: Array, *, places: bool) -> Array:
-        """A contiguous line of numbers, as the engine has them: all first coordinates, then all second ones."""
+        """A contiguous line of numbers, as the engine has them: all first coordinates, then all second."""
         if places and self.dims > 1:
             array = np.swapaxes(array, -1, -2)
         return np.ascontiguousarray(array).reshape(-1)
@@ -153,7 +157,8 @@ class Physics:
     def _pull_back(
         self, z: Any, xi: Any, u: Any, v: Any, dz: Any, dxi: Any
     ) -> tuple[Array, Array, Array | None, Array | None]:
-        """Derivatives with respect to `z`, `xi`, `u`, `v`, from those with respect to the result of `rollout`.
+        """Derivatives with respect to `z`, `xi`, `u`, `v`, from those with respect to the result of
+        `rollout`.
 
         All arrays must have the same axes of samples.
         """

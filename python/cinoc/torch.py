@@ -4,8 +4,8 @@
     physics = cinoc.Physics("heat1d")
     z, xi = cinoc.torch.step(physics, z, xi, u, v)
 
-Shapes are those of `cinoc.Physics`. The derivative is the exact one of the discrete step (first order). float32 and
-float64. The computation runs on the CPU, whatever device the tensors are on.
+Shapes are those of `cinoc.Physics`. The derivative is the exact one of the discrete step (first order).
+float32 and float64. The computation runs on the CPU, whatever device the tensors are on.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def step(physics: Physics, z: Any, xi: Any, u: Any = None, v: Any = None) -> tup
 
 
 def rollout(physics: Physics, z: Any, xi: Any, u: Any = None, v: Any = None) -> tuple[Any, Any]:
-    """Fields and positions after every step of a sequence of actions, `(..., steps, *state_shape)` and so on."""
+    """Fields and positions after every step of some actions: `(..., steps, *state_shape)` and so on."""
     if z.dtype not in (torch.float32, torch.float64):
         raise ConfigError(f"z has the type {z.dtype}, must be torch.float32 or torch.float64")
     given = [None if value is None else value.to(z) for value in (z, xi, u, v)]

@@ -1,7 +1,7 @@
 """Symbolic values: arithmetic on them computes nothing, it writes a step down for the engine.
 
-A `Value` behaves like a NumPy array of one or two axes, as far as the engine can run and differentiate what is asked of
-it. Everything else raises a `TraceError` that names the line of the user's file.
+A `Value` behaves like a NumPy array of one or two axes, as far as the engine can run and differentiate what
+is asked of it. Everything else raises a `TraceError` that names the line of the user's file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,11 @@ from .matrix import Matrix, Tridiagonal
 Operation = tuple[str, list[int], Any]
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
-_LIBRARIES = (_HERE, os.path.dirname(os.path.abspath(np.__file__)), f"{os.sep}scipy{os.sep}")
+_LIBRARIES = (
+    _HERE + os.sep,
+    os.path.dirname(os.path.abspath(np.__file__)) + os.sep,
+    f"{os.sep}scipy{os.sep}",
+)
 
 
 class TraceError(ConfigError):
@@ -89,6 +93,16 @@ def _number(value: Any) -> float | None:
     return number
 
 
+#: what NumPy's functions do with values; `numpy_functions.py` fills it
+UFUNCS: dict[str, Callable[..., Any]] = {}
+FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+_KNOWN = (
+    "+ - * / ** @, slices, np.sin cos tanh exp sqrt square abs clip maximum minimum roll concatenate "
+    "sum mean, np.fft.rfft and irfft, constant matrices, Tridiagonal.solve"
+)
+_WORDS = {"add": "a sum", "subtract": "a difference", "multiply": "a product", "divide": "a quotient"}
+
+
 class Symbol:
     """What values and spectra have in common: all that cannot be traced."""
 
@@ -132,14 +146,14 @@ class Symbol:
         raise refused("a value cannot be changed in place; multiply by a mask, or use np.concatenate")
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        function = _UFUNCS.get(ufunc.__name__)
+        function = UFUNCS.get(ufunc.__name__)
         if method != "__call__" or options or function is None:
             what = f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
             raise refused(f"{what}{' with options' if options else ''} cannot be traced; there are {_KNOWN}")
         return function(*inputs)
 
     def __array_function__(self, function: Any, types: Any, inputs: Any, options: Any) -> Any:
-        known = _FUNCTIONS.get(function)
+        known = FUNCTIONS.get(function)
         if known is None:
             module = "np.fft" if "fft" in function.__module__ else "np"
             raise refused(f"{module}.{function.__name__} cannot be traced; there are {_KNOWN}")
@@ -188,7 +202,9 @@ class Value(Symbol):
         try:
             shape = np.broadcast_shapes(self.shape, other.shape)
         except ValueError:
-            raise refused(f"{what} of shapes {self.shape} and {other.shape}, which do not fit together") from None
+            raise refused(
+                f"{what} of shapes {self.shape} and {other.shape}, which do not fit together"
+            ) from None
         pair = [value._in_axes(len(shape)) for value in (self, other)]
         return Value(self._recorder, self._recorder.add(name, pair), shape)
 
@@ -202,7 +218,9 @@ class Value(Symbol):
 
     def __radd__(self, other: Any) -> Value:
         number = _number(other)
-        return self._other(other, "a sum")._binary(self, "add") if number is None else self._affine(1.0, number)
+        return (
+            self._other(other, "a sum")._binary(self, "add") if number is None else self._affine(1.0, number)
+        )
 
     def __sub__(self, other: Any) -> Value:
         number = _number(other)
@@ -220,7 +238,11 @@ class Value(Symbol):
 
     def __rmul__(self, other: Any) -> Value:
         number = _number(other)
-        return self._other(other, "a product")._binary(self, "multiply") if number is None else self._affine(number, 0.0)
+        return (
+            self._other(other, "a product")._binary(self, "multiply")
+            if number is None
+            else self._affine(number, 0.0)
+        )
 
     def __truediv__(self, other: Any) -> Value:
         number = _number(other)
@@ -308,7 +330,10 @@ class Value(Symbol):
 
     def clip(self, low: float, high: float) -> Value:
         """Limited to a range."""
-        limits = [-np.finfo(np.float64).max if low is None else low, np.finfo(np.float64).max if high is None else high]
+        limits = [
+            -np.finfo(np.float64).max if low is None else low,
+            np.finfo(np.float64).max if high is None else high,
+        ]
         numbers = [_number(limit) for limit in limits]
         if None in numbers:
             raise refused("np.clip with limits that are no numbers; use np.maximum and np.minimum")
@@ -341,7 +366,9 @@ class Value(Symbol):
         result = self
         for axis, k in enumerate(keys):
             try:
-                rows = range(self.shape[axis])[k] if isinstance(k, slice) else [range(self.shape[axis])[int(k)]]
+                rows = (
+                    range(self.shape[axis])[k] if isinstance(k, slice) else [range(self.shape[axis])[int(k)]]
+                )
             except IndexError:
                 raise refused(f"the index {k} of an axis of {self.shape[axis]} points") from None
             if len(rows) == 0:
@@ -376,7 +403,9 @@ class Spectrum(Symbol):
         if number is not None:
             return self._new("affine", [self], (number, 0.0))
         if isinstance(other, Symbol):
-            raise refused("a product of spectra; form products of fields, between np.fft.irfft and np.fft.rfft")
+            raise refused(
+                "a product of spectra; form products of fields, between np.fft.irfft and np.fft.rfft"
+            )
         symbol = np.broadcast_to(np.asarray(other, np.complex128), self.shape)
         if not np.all(np.isfinite(symbol)):
             raise refused("a symbol is infinite or NaN")
@@ -408,115 +437,11 @@ class Spectrum(Symbol):
         """The real field that has these coefficients."""
         n = 2 * (self.shape[0] - 1) if points is None else points
         if n // 2 + 1 != self.shape[0]:
-            raise refused(f"np.fft.irfft to {n} points from {self.shape[0]} modes, which belong to {2 * self.shape[0] - 2}")
+            raise refused(
+                f"np.fft.irfft to {n} points from {self.shape[0]} modes; "
+                f"they belong to {2 * self.shape[0] - 2}"
+            )
         return Value(self._recorder, self._recorder.add("irfft", [self], n), (n,))
 
-
-def _symbol(value: Any, cls: type[Symbol], what: str) -> Any:
-    if not isinstance(value, cls):
-        raise refused(f"{what} of {type(value).__name__}")
-    return value
-
-
-def _rfft(value: Any, n: int | None = None, axis: int = -1) -> Spectrum:
-    field: Value = _symbol(value, Value, "np.fft.rfft")
-    if field.ndim != 1 or n not in (None, field.size):
-        raise refused("np.fft.rfft of a value with two axes, or of other points than it has")
-    return Spectrum(field._recorder, field._recorder.add("rfft", [field]), (field.size // 2 + 1,))
-
-
-def _irfft(value: Any, n: int | None = None, axis: int = -1) -> Value:
-    spectrum: Spectrum = _symbol(value, Spectrum, "np.fft.irfft")
-    return spectrum.field(n)
-
-
-def _roll(value: Value, shift: int, axis: int | None = None) -> Value:
-    if value.ndim == 2 and axis is None:
-        raise refused("np.roll of a value with two axes needs axis=0 or axis=1")
-    if axis is not None and axis % value.ndim == 1:
-        return _roll(value.T, shift, 0).T
-    n = value.shape[0]
-    return value._rows([(j - shift) % n for j in range(n)]) if shift % n else value
-
-
-def _concatenate(parts: Sequence[Any], axis: int = 0) -> Value:
-    first = next(part for part in parts if isinstance(part, Value))
-    values = [first._other(part, "np.concatenate") for part in parts]
-    if any(value.ndim != first.ndim or value.ndim == 0 for value in values):
-        raise refused("np.concatenate of values with different numbers of axes")
-    if axis % first.ndim == 1:
-        return _concatenate([value.T for value in values]).T
-    result = values[0]
-    for value in values[1:]:
-        if value.shape[1:] != result.shape[1:]:
-            raise refused(f"np.concatenate of shapes {result.shape} and {value.shape}")
-        shape = (result.shape[0] + value.shape[0], *result.shape[1:])
-        result = Value(first._recorder, first._recorder.add("stack", [result, value]), shape)
-    return result
-
-
-def _maximum(a: Any, b: Any) -> Value:
-    if _number(b) == 0.0:
-        return a._unary("relu")  # type: ignore[no-any-return]
-    return (a - b)._unary("relu") + b  # type: ignore[no-any-return]
-
-
-def _map(name: str) -> Callable[[Any], Value]:
-    def apply(value: Any) -> Value:
-        field: Value = _symbol(value, Value, f"np.{name}")
-        return field._unary(name)
-
-    return apply
-
-
-def _pair(left: str, right: str) -> Callable[[Any, Any], Any]:
-    def apply(a: Any, b: Any) -> Any:
-        return getattr(a, left)(b) if isinstance(a, Symbol) else getattr(b, right)(a)
-
-    return apply
-
-
-_WORDS = {"add": "a sum", "subtract": "a difference", "multiply": "a product", "divide": "a quotient"}
-_UFUNCS: dict[str, Callable[..., Any]] = {
-    **{name: _map(name) for name in ("sin", "cos", "tanh", "exp", "sqrt", "square", "reciprocal")},
-    "absolute": abs,
-    "fabs": abs,
-    "negative": lambda a: -a,
-    "positive": lambda a: a,
-    "add": _pair("__add__", "__radd__"),
-    "subtract": _pair("__sub__", "__rsub__"),
-    "multiply": _pair("__mul__", "__rmul__"),
-    "divide": _pair("__truediv__", "__rtruediv__"),
-    "true_divide": _pair("__truediv__", "__rtruediv__"),
-    "power": _pair("__pow__", "__rpow__"),
-    "float_power": _pair("__pow__", "__rpow__"),
-    "matmul": _pair("__matmul__", "__rmatmul__"),
-    "maximum": _maximum,
-    "minimum": lambda a, b: -_maximum(-a, -b),
-    **{name: lambda a, b: bool(a if isinstance(a, Symbol) else b) for name in ("less", "greater", "equal")},
-}
-_FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    np.fft.rfft: _rfft,
-    np.fft.irfft: _irfft,
-    np.roll: _roll,
-    np.concatenate: _concatenate,
-    np.clip: lambda value, low=None, high=None, a_min=None, a_max=None: value.clip(
-        a_min if low is None else low, a_max if high is None else high
-    ),
-    np.sum: lambda value, axis=None: value.sum(axis),
-    np.mean: lambda value, axis=None: value.mean(axis),
-    np.ravel: lambda value: value.ravel(),
-    np.reshape: lambda value, shape: value.reshape(shape),
-    np.transpose: lambda value: value.T,
-    np.zeros_like: lambda value: np.zeros(value.shape),
-    np.ones_like: lambda value: np.ones(value.shape),
-    np.shape: lambda value: value.shape,
-    np.ndim: lambda value: value.ndim,
-    np.size: lambda value: value.size,
-}
-_KNOWN = (
-    "+ - * / ** @, slices, np.sin cos tanh exp sqrt square abs clip maximum minimum roll concatenate sum mean, "
-    "np.fft.rfft and irfft, constant matrices, Tridiagonal.solve"
-)
 
 Traced = Union[Value, tuple[Value, ...]]

@@ -1,4 +1,4 @@
-"""Viscous Burgers, `z_t + z z_x = nu z_xx + f` on [0, L] with z = 0 at both ends: mobile agents track a target.
+"""Viscous Burgers, `z_t + z z_x = nu z_xx + f` on [0, L] with z = 0 at both ends: agents track a target.
 
 Explicit Euler for advection in conservation form and for the forcing, then backward Euler for diffusion:
 
@@ -29,4 +29,4 @@ class Burgers(cinoc.PDE):
 
 if __name__ == "__main__":
     run = cinoc.train(Burgers)
-    print(run.policy.evaluate(agents=20))
+    print(cinoc.evaluate(run.policy, agents=20)["controlled"])

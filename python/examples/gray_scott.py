@@ -1,4 +1,4 @@
-"""The Gray-Scott reaction in a square: agents feed one of two fields, to turn one pattern of spots into another.
+"""The Gray-Scott reaction in a square: agents feed one of two fields, to turn one pattern into another.
 
     a_t = D_a lap a - a b^2 + feed (1 - a)
     b_t = D_b lap b + a b^2 - (feed + kill) b + f          nothing passes the walls
@@ -31,7 +31,9 @@ class GrayScott(cinoc.PDE):
 
     def setup(self):
         p, dt = self.physics, self.dt
-        self.spread = [five_point(self.x, self.y, dt * d / self.x.h**2) for d in (p.diffusion_a, p.diffusion_b)]
+        self.spread = [
+            five_point(self.x, self.y, dt * d / self.x.h**2) for d in (p.diffusion_a, p.diffusion_b)
+        ]
         self.feed, self.kill = dt * p.feed, dt * p.kill
 
     def step(self, z, f):
@@ -54,4 +56,4 @@ class GrayScott(cinoc.PDE):
 
 if __name__ == "__main__":
     run = cinoc.train(GrayScott)
-    print(run.policy.evaluate(agents=25))
+    print(cinoc.evaluate(run.policy, agents=25)["controlled"])

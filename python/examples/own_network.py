@@ -1,7 +1,8 @@
 """A network of your own, in JAX, trained through the physics of `heat1d`.
 
-Every agent sees the error around it and its position; one small network, shared by all agents, says how strongly it
-heats and where it moves. The loss of a whole closed-loop rollout is differentiated through network and physics.
+Every agent sees the error around it and its position; one small network, shared by all agents, says how
+strongly it heats and where it moves. The loss of a whole closed-loop rollout is differentiated through
+network and physics.
 """
 
 import sys

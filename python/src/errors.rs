@@ -37,7 +37,8 @@ pub fn wrong(message: impl Into<String>) -> PyErr {
 /// An exception of the user's code on its way through code that cannot fail.
 struct Thrown(PyErr);
 
-/// Carries an exception of the user's code (how cases are drawn, say) out of code that cannot fail, to [`guarded`].
+/// Carries an exception of the user's code (how cases are drawn, say) out of code that cannot fail, to
+/// [`guarded`].
 pub fn throw(error: PyErr) -> ! {
     // not a panic: nothing is printed
     resume_unwind(Box::new(Thrown(error)))

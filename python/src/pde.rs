@@ -1,8 +1,8 @@
 //! Tasks whose equations are written in Python.
 //!
-//! An equation is instantiated and traced when a configuration is made: its check does it, so that mistakes in the
-//! user's code come out there, as exceptions. What was traced is kept. Runs take it from there and need no Python; only
-//! drawing cases calls the user's code again.
+//! An equation is instantiated and traced when a configuration is made: its check does it, so that mistakes
+//! in the user's code come out there, as exceptions. What was traced is kept. Runs take it from there and
+//! need no Python; only drawing cases calls the user's code again.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -46,7 +46,8 @@ impl Precision for f64 {
     }
 }
 
-/// Flat arrays of one precision: field, positions, intensities, velocities, then adjoints of field and positions.
+/// Flat arrays of one precision: field, positions, intensities, velocities, then adjoints of field and
+/// positions.
 struct Arrays<'py, T: Element>(Vec<Option<PyReadonlyArray1<'py, T>>>);
 
 impl<'py, T: Element> Arrays<'py, T> {

@@ -1,5 +1,5 @@
-//! A step that was written down in Python, ready to be traced by the engine as often as it likes: no Python is needed
-//! for that.
+//! A step that was written down in Python, ready to be traced by the engine as often as it likes: no Python
+//! is needed for that.
 
 use std::sync::Arc;
 

@@ -34,13 +34,20 @@ def moved(given: Any, by: Any, h: float) -> Any:
     return jax.tree.map(lambda x, d: x + h * d, given, by)
 
 
-# mobile and static agents, one and two dimensions, agents that stir; the last one is only smooth within cells of the
-# grid, so that a difference must be small
-TASKS = [("heat1d", {}, 1e-5), ("ks1d", {"data.spin_up": 20.0}, 1e-5), ("heat2d", {}, 1e-5), ("density2d", {}, 1e-7)]
+# mobile and static agents, one and two dimensions, agents that stir; the last one is only smooth within cells
+# of the grid, so that a difference must be small
+TASKS = [
+    ("heat1d", {}, 1e-5),
+    ("ks1d", {"data.spin_up": 20.0}, 1e-5),
+    ("heat2d", {}, 1e-5),
+    ("density2d", {}, 1e-7),
+]
 
 
 @pytest.mark.parametrize(("task", "settings", "h"), TASKS)
-def test_the_pullback_agrees_with_central_differences(task: str, settings: dict[str, float], h: float) -> None:
+def test_the_pullback_agrees_with_central_differences(
+    task: str, settings: dict[str, float], h: float
+) -> None:
     physics = cinoc.Physics(task, config=settings)
     given, rng = drawn(physics, 2, 4), np.random.default_rng(4)
     value, pull_back = jax.vjp(lambda *given: cinoc.jax.rollout(physics, *given), *given)

@@ -83,7 +83,9 @@ def test_the_engine_computes_what_numpy_computes_in_1d() -> None:
     z, f = rng.normal(size=(2, 100))
     for number, step in enumerate(steps):
         made = with_step(step).with_config()
-        np.testing.assert_allclose(made.evolve(z, 1, f), step(z, f), rtol=1e-12, atol=1e-12, err_msg=str(number))
+        np.testing.assert_allclose(
+            made.evolve(z, 1, f), step(z, f), rtol=1e-12, atol=1e-12, err_msg=str(number)
+        )
 
 
 def test_the_engine_computes_what_numpy_computes_in_2d() -> None:
@@ -99,7 +101,9 @@ def test_the_engine_computes_what_numpy_computes_in_2d() -> None:
     z, f = rng.normal(size=(2, 32, 32))
     for number, step in enumerate(steps):
         made = with_step(step, dims=2, boundary="zero-flux").with_config()
-        np.testing.assert_allclose(made.evolve(z, 1, f), step(z, f), rtol=1e-12, atol=1e-12, err_msg=str(number))
+        np.testing.assert_allclose(
+            made.evolve(z, 1, f), step(z, f), rtol=1e-12, atol=1e-12, err_msg=str(number)
+        )
 
 
 @pytest.mark.parametrize("example", [Burgers, GrayScott])
@@ -108,7 +112,9 @@ def test_an_example_steps_as_in_numpy(example: Any) -> None:
     state = made.cases(np.random.default_rng(0))[0]
     f = np.random.default_rng(1).normal(size=made._shape())
     parts = tuple(state) if example is GrayScott else state
-    np.testing.assert_allclose(made.evolve(state, 1, f), np.array(made.step(parts, f)), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(
+        made.evolve(state, 1, f), np.array(made.step(parts, f)), rtol=1e-12, atol=1e-13
+    )
 
 
 def test_sparse_matrices_of_scipy_are_taken() -> None:
@@ -129,6 +135,50 @@ def test_what_does_not_depend_on_the_state_is_traced_once_per_control_step() -> 
     z, _ = physics.step(np.zeros(100), physics.start, [0.7], [0.0])
     bump = 0.7 * np.exp(-((np.linspace(0, 1, 100) - at) ** 2) / (2 * 0.1**2))
     np.testing.assert_allclose(z, 5 * np.sin(bump), atol=1e-12)
+
+
+SMALL = {
+    "train.updates": 3,
+    "train.batch": 2,
+    "train.warmup": 1,
+    "time.steps": 4,
+    "data.pool": 4,
+    "train.validation_cases": 2,
+}
+
+
+@pytest.mark.parametrize(("example", "more"), [(Burgers, {}), (GrayScott, {"data.spin_up": 5.0})])
+def test_an_example_is_a_full_task(example: Any, more: dict[str, float], folder: Path) -> None:
+    run = cinoc.train(example, config={**SMALL, **more}, progress=False)
+    assert np.isfinite(run.metrics["loss"]).all()
+    # the directory is enough: the class is known by its name
+    policy = cinoc.Policy(run.path)
+    evaluated = cinoc.evaluate(policy, 2, agents=5)
+    assert evaluated["agents"] == 5 and np.isfinite(evaluated["controlled"]["final"]["mean"])
+    rollout = policy.rollout(1)
+    assert np.isfinite(rollout.z).all()
+
+
+def test_a_gradient_through_the_network_and_a_pde_in_python_is_exact() -> None:
+    cinoc.check_gradients(Burgers, config={"time.steps": 5, "agents": 3})
+
+
+def test_an_exception_while_cases_are_drawn_comes_out_of_a_training() -> None:
+    def cases(self: Any, rng: np.random.Generator) -> Any:
+        raise KeyError("no data")
+
+    made = with_step(lambda z, f: z, cases=cases)
+    with pytest.raises(KeyError, match="no data"):
+        cinoc.train(made, config=SMALL, progress=False)
+
+
+def test_a_field_that_becomes_infinite_is_an_error() -> None:
+    def cases(self: Any, rng: np.random.Generator) -> Any:
+        return np.full(100, 3.0), np.zeros(100)
+
+    made = with_step(lambda z, f: z**8 + f, name="explosive", cases=cases)
+    with pytest.raises(cinoc.RunError, match="infinite or NaN|no longer finite"):
+        cinoc.train(made, config={**SMALL, "time.steps": 20}, progress=False)
 
 
 def branch(z: Any, f: Any) -> Any:
@@ -259,7 +309,11 @@ def test_fields_that_are_not_tracked_have_no_target() -> None:
 
 def test_static_agents_and_fields_without_targets() -> None:
     made = with_step(
-        lambda z, f: z + 0.01 * f, name="still", mobile=False, tracks=False, cases=lambda self, rng: rng.normal(size=100)
+        lambda z, f: z + 0.01 * f,
+        name="still",
+        mobile=False,
+        tracks=False,
+        cases=lambda self, rng: rng.normal(size=100),
     )
     physics = cinoc.Physics(made)
     assert physics.v_max is None and physics.cases(1)[0].any() and not physics.cases(1)[1].any()
@@ -285,7 +339,7 @@ def test_a_wrong_class_is_refused_when_it_is_defined(attributes: dict[str, Any],
 
 
 def test_wrong_presets_and_values_are_refused() -> None:
-    with pytest.raises(cinoc.ConfigError, match="unknown key \"agent\""):
+    with pytest.raises(cinoc.ConfigError, match='unknown key "agent"'):
         cinoc.Physics(with_step(lambda z, f: z, preset={"agent": 3}))
     with pytest.raises(cinoc.ConfigError, match="data.length = -1"):
         cinoc.Physics(Burgers, config={"data.length": -1.0})
@@ -295,7 +349,7 @@ def test_a_task_is_found_by_its_name_and_can_be_defined_again() -> None:
     with_step(lambda z, f: z, name="again", preset={"agents": 2})
     with_step(lambda z, f: z, name="again", preset={"agents": 5})
     assert cinoc.Physics("again").agents == 5
-    with pytest.raises(cinoc.ConfigError, match="unknown task \"agian\"; did you mean \"again\""):
+    with pytest.raises(cinoc.ConfigError, match='unknown task "agian"; did you mean "again"'):
         cinoc.Physics("agian")
 
 

@@ -24,11 +24,15 @@ def drawn(physics: cinoc.Physics, samples: int, steps: int) -> list[Any]:
     return [None if x is None else torch.tensor(x, requires_grad=True) for x in (z, xi, *actions)]
 
 
-@pytest.mark.parametrize(("task", "settings"), [("heat1d", {}), ("ks1d", {"data.spin_up": 20.0}), ("heat2d", {})])
+@pytest.mark.parametrize(
+    ("task", "settings"), [("heat1d", {}), ("ks1d", {"data.spin_up": 20.0}), ("heat2d", {})]
+)
 def test_the_gradient_agrees_with_central_differences(task: str, settings: dict[str, float]) -> None:
     physics = cinoc.Physics(task, config=settings)
     given = drawn(physics, 2, 4)
-    weights = [torch.randn(2, 4, *shape, dtype=torch.float64) for shape in (physics.state_shape, physics.place_shape)]
+    weights = [
+        torch.randn(2, 4, *shape, dtype=torch.float64) for shape in (physics.state_shape, physics.place_shape)
+    ]
 
     def loss(*given: Any) -> Any:
         return sum((w * x).sum() for w, x in zip(weights, cinoc.torch.rollout(physics, *given)))

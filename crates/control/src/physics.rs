@@ -1,8 +1,10 @@
-//! The physics alone: a control step whose actions are given, and its derivatives with respect to everything it is given.
+//! The physics alone: a control step whose actions are given, and its derivatives with respect to everything
+//! it is given.
 //!
-//! Other learners bring their own policy and their own automatic differentiation. What they need of the physics is a
-//! function and its pullback (vector-Jacobian product): from the derivatives of a loss with respect to what the
-//! function returns to those with respect to what it was given. The pullback is the gradient of the number
+//! Other learners bring their own policy and their own automatic differentiation. What they need of the
+//! physics is a function and its pullback (vector-Jacobian product): from the derivatives of a loss with
+//! respect to what the function returns to those with respect to what it was given. The pullback is the
+//! gradient of the number
 //!
 //! ```text
 //! sum over steps of  <z_adjoint, z>  +  <xi_adjoint, xi>
@@ -10,8 +12,8 @@
 //!
 //! so the engine needs nothing new for it.
 //!
-//! Actions are in their own units and not limited: the bounds `actuation.u_max` and `actuation.v_max` are a matter of
-//! the policy. There is no noise, and no agent fails.
+//! Actions are in their own units and not limited: the bounds `actuation.u_max` and `actuation.v_max` are a
+//! matter of the policy. There is no noise, and no agent fails.
 
 use cinoc_adjoint::{Input, Inputs, Program, Real, Record, Strategy, Term, Threads, Trace, Tracer, Var};
 
