@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .tracing import FUNCTIONS, UFUNCS, Spectrum, Symbol, Value, refused
+from .tracing import FUNCTIONS, UFUNCS, Spectrum, Symbol, Value, number_of, refused
 
 
 def _symbol(value: Any, cls: type[Symbol], what: str) -> Any:
@@ -54,7 +54,7 @@ def _concatenate(parts: Sequence[Any], axis: int = 0) -> Value:
 
 
 def _maximum(a: Any, b: Any) -> Value:
-    if _number(b) == 0.0:
+    if number_of(b) == 0.0:
         return a._unary("relu")  # type: ignore[no-any-return]
     return (a - b)._unary("relu") + b  # type: ignore[no-any-return]
 

@@ -80,7 +80,7 @@ def _extents(shape: tuple[int, ...]) -> tuple[int, int]:
     return {0: (1, 1), 1: (*shape, 1), 2: shape}[len(shape)]  # type: ignore[return-value]
 
 
-def _number(value: Any) -> float | None:
+def number_of(value: Any) -> float | None:
     """A real number, if it is one."""
     if isinstance(value, (bool, int, float, np.integer, np.floating, np.bool_)):
         number = float(value)
@@ -213,31 +213,31 @@ class Value(Symbol):
         return self.reshape(1, -1) if (self.ndim, axes) == (1, 2) else self
 
     def __add__(self, other: Any) -> Value:
-        number = _number(other)
+        number = number_of(other)
         return self._binary(other, "add") if number is None else self._affine(1.0, number)
 
     def __radd__(self, other: Any) -> Value:
-        number = _number(other)
+        number = number_of(other)
         return (
             self._other(other, "a sum")._binary(self, "add") if number is None else self._affine(1.0, number)
         )
 
     def __sub__(self, other: Any) -> Value:
-        number = _number(other)
+        number = number_of(other)
         return self._binary(other, "subtract") if number is None else self._affine(1.0, -number)
 
     def __rsub__(self, other: Any) -> Value:
-        number = _number(other)
+        number = number_of(other)
         if number is None:
             return self._other(other, "a difference")._binary(self, "subtract")
         return self._affine(-1.0, number)
 
     def __mul__(self, other: Any) -> Value:
-        number = _number(other)
+        number = number_of(other)
         return self._binary(other, "multiply") if number is None else self._affine(number, 0.0)
 
     def __rmul__(self, other: Any) -> Value:
-        number = _number(other)
+        number = number_of(other)
         return (
             self._other(other, "a product")._binary(self, "multiply")
             if number is None
@@ -245,7 +245,7 @@ class Value(Symbol):
         )
 
     def __truediv__(self, other: Any) -> Value:
-        number = _number(other)
+        number = number_of(other)
         if number is None:
             return self._binary(other, "divide")
         if number == 0.0:
@@ -253,7 +253,7 @@ class Value(Symbol):
         return self._affine(1.0 / number, 0.0)
 
     def __rtruediv__(self, other: Any) -> Value:
-        number = _number(other)
+        number = number_of(other)
         if number is None:
             return self._other(other, "a quotient")._binary(self, "divide")
         return self._unary("reciprocal")._affine(number, 0.0)
@@ -268,7 +268,7 @@ class Value(Symbol):
         return self._unary("abs")
 
     def __pow__(self, exponent: Any) -> Value:
-        number = _number(exponent)
+        number = number_of(exponent)
         if number == 0.5:
             return self._unary("sqrt")
         if number is None or number != int(number) or not 1 <= abs(number) <= 8:
@@ -334,7 +334,7 @@ class Value(Symbol):
             -np.finfo(np.float64).max if low is None else low,
             np.finfo(np.float64).max if high is None else high,
         ]
-        numbers = [_number(limit) for limit in limits]
+        numbers = [number_of(limit) for limit in limits]
         if None in numbers:
             raise refused("np.clip with limits that are no numbers; use np.maximum and np.minimum")
         return self._unary("clamp", tuple(numbers))
@@ -399,7 +399,7 @@ class Spectrum(Symbol):
         return Spectrum(self._recorder, self._recorder.add(name, inputs, data), self.shape)
 
     def __mul__(self, other: Any) -> Spectrum:
-        number = _number(other)
+        number = number_of(other)
         if number is not None:
             return self._new("affine", [self], (number, 0.0))
         if isinstance(other, Symbol):
