@@ -11,6 +11,8 @@ cinoc.Policy(heat1d, trained with 8 agents, 11170 parameters)
 from ._native import Task, tasks
 from .errors import CinocError, CinocWarning, ConfigError, RunError
 from .measures import check_gradients, evaluate, sweep
+from .pde import PDE
+from .physics import Physics
 from .policy import Action, Policy
 from .rollout import Rollout
 from .training import Run, resume, train
@@ -20,6 +22,8 @@ __all__ = [
     "CinocError",
     "CinocWarning",
     "ConfigError",
+    "PDE",
+    "Physics",
     "Policy",
     "Rollout",
     "Run",

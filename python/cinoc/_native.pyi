@@ -41,6 +41,50 @@ class Policy:
         target: npt.ArrayLike | None = None,
     ) -> Action: ...
 
+@final
+class Physics:
+    def __new__(
+        cls, task: object, settings: Mapping[str, Any] | None, preset: str, threads: int | None
+    ) -> Self: ...
+    def facts(self) -> dict[str, Any]: ...
+    def cases(self, count: int, seed: int, pool: str) -> list[npt.NDArray[np.float64]]: ...
+    def run(
+        self, samples: int, steps: int, z: Any, xi: Any, u: Any, v: Any
+    ) -> list[npt.NDArray[Any]]: ...
+    def pull_back(
+        self, samples: int, steps: int, z: Any, xi: Any, u: Any, v: Any, z_adjoint: Any, xi_adjoint: Any
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any] | None, npt.NDArray[Any] | None]: ...
+
+@final
+class Recording:
+    def __new__(
+        cls,
+        axes: Sequence[tuple[int, float]],
+        boundary: str,
+        dt: float,
+        fields: int,
+        operations: Sequence[tuple[str, list[int], Any]],
+        result: int,
+    ) -> Self: ...
+    def evolve(
+        self, state: npt.NDArray[np.float64], forcing: npt.NDArray[np.float64] | None, steps: int
+    ) -> npt.NDArray[np.float64]: ...
+
+def pde_task(
+    class_: type,
+    name: str,
+    title: str,
+    dims: int,
+    boundary: str,
+    fields: Sequence[tuple[str, bool, bool, bool]],
+    mobile: bool,
+    tracks: bool,
+    preset: str,
+    keys: Sequence[tuple[str, str, Any, str]],
+    version: str,
+) -> Task: ...
+def pde_facts(task: object, settings: Mapping[str, Any] | None) -> str: ...
+def listing(task: object, settings: Mapping[str, Any] | None) -> str: ...
 def tasks() -> list[str]: ...
 def rollout(
     policy: Policy,

@@ -4,7 +4,10 @@ mod arrays;
 mod errors;
 mod measures;
 mod observer;
+mod pde;
+mod physics;
 mod policy;
+mod recording;
 mod tasks;
 mod training;
 
@@ -13,6 +16,8 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     tasks::register(module)?;
+    pde::register(module)?;
+    physics::register(module)?;
     policy::register(module)?;
     measures::register(module)?;
     training::register(module)

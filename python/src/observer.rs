@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyType};
 
-use crate::errors::{RunError, raised};
+use crate::errors::{raised, unwound};
 
 /// Time between two looks at signals, and between two moves of a progress bar.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -212,12 +212,6 @@ pub fn work<R: Send>(
         }
         (_, Some(error)) => Err(error),
         (Ok(Err(failure)), None) => Err(raised(failure)),
-        (Err(panic), None) => Err(RunError::new_err(format!("a defect of cinoc: {}", text(&*panic)))),
+        (Err(payload), None) => Err(unwound(payload)),
     }
-}
-
-/// What a panic says.
-fn text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked").to_string()
 }

@@ -20,6 +20,7 @@ use pyo3::types::PyBytes;
 use crate::arrays::{array, read, read_some, small_array};
 use crate::errors::{raised, wrong};
 use crate::observer::work;
+use crate::pde::known_tasks;
 use crate::tasks::{Task, task_of};
 use cinoc::view::library::shipped;
 
@@ -309,9 +310,10 @@ fn parts(name: &str, all: Array, axes: usize, count: usize) -> PyResult<Vec<Arra
 
 /// The tasks that come with the package, and one more.
 pub fn tasks_with(task: Option<&Bound<'_, PyAny>>) -> PyResult<Tasks> {
-    let Some(task) = task.filter(|task| !task.is_none()) else { return Ok(Tasks::built_in().clone()) };
+    let Some(task) = task.filter(|task| !task.is_none()) else { return Ok(known_tasks()) };
     let task = task_of(task)?;
-    let others = Tasks::built_in().iter().filter(|known| known.name != task.name);
+    let known = known_tasks();
+    let others = known.iter().filter(|known| known.name != task.name);
     Ok(Tasks::new(others.chain([&task]).map(|task| task.as_ref().clone())))
 }
 

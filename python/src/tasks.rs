@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyString, PyTuple};
 
 use crate::errors::{raised, wrong};
+use crate::pde::known_tasks;
 
 /// A field with its equation, its cases, and its presets.
 #[pyclass(frozen, module = "cinoc")]
@@ -33,7 +34,7 @@ impl Task {
 /// The task that a user names, or gives as an object: one of ours, or one with an attribute `task` (a PDE written in Python).
 pub fn task_of(given: &Bound<'_, PyAny>) -> PyResult<Arc<cinoc::control::Task>> {
     if let Ok(name) = given.cast::<PyString>() {
-        return Ok(Tasks::built_in().find(&name.to_string_lossy()).map_err(raised)?.clone());
+        return Ok(known_tasks().find(&name.to_string_lossy()).map_err(raised)?.clone());
     }
     let held = given.getattr_opt("task")?;
     let object = held.as_ref().unwrap_or(given);

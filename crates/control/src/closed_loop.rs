@@ -267,7 +267,7 @@ fn record_field<'t>(
 }
 
 /// Positions after a control step: kept inside the walls, and out of discs if the task asks for it.
-fn moved<'t>(config: &Config, xi: Var<'t>, v: Var<'t>) -> Var<'t> {
+pub(crate) fn moved<'t>(config: &Config, xi: Var<'t>, v: Var<'t>) -> Var<'t> {
     let wall = config.safety.as_ref().and_then(|safety| safety.wall).unwrap_or(0.0);
     let onward = xi + config.actuation.speed.unwrap_or_else(|| config.control_dt()) * v;
     let inside = config

@@ -15,6 +15,7 @@ pub mod moments;
 pub mod objective;
 pub mod observation;
 pub mod obstacles;
+pub mod physics;
 pub mod policy;
 pub mod random;
 pub mod rollout;

@@ -77,6 +77,9 @@ pub struct Task {
     pub unit: f64,
     /// What the keys of its own mean and which values they may have.
     pub keys: Vec<Key>,
+    /// Changes whenever cases of the same settings would come out differently: cases that are kept on disk are those of
+    /// one version.
+    pub cases_version: String,
     /// Name of the published cases, if there are any.
     pub(crate) published: Option<&'static str>,
     pub(crate) preset: Settings,
@@ -231,6 +234,7 @@ impl Task {
             starts: vec![(0.2, 0.8)],
             unit: 1.0,
             keys: Vec::new(),
+            cases_version: String::new(),
             published: None,
             preset: Settings::Changes(preset.to_string()),
             paper: None,

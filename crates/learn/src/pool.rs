@@ -52,8 +52,9 @@ fn key(config: &Config, seed: u64, pool: Pool, count: usize) -> String {
     let Config { task, grid, physics, data, .. } = config;
     let mut data = data.clone();
     data.pool = count;
+    let cases = &task.cases_version;
     format!(
-        "version {VERSION} {task} {grid:?} dt {:e} {physics:?} {data:?} {pool:?} seed {seed}",
+        "version {VERSION}{cases} {task} {grid:?} dt {:e} {physics:?} {data:?} {pool:?} seed {seed}",
         config.time.dt
     )
 }
@@ -109,6 +110,19 @@ mod tests {
         // a setting that does not matter for the cases
         assert_eq!(draw(&["train.lr=0.1"], folder.path()), first);
         assert_eq!(files(), 2);
+    }
+
+    #[test]
+    fn cases_of_another_version_of_a_task_are_drawn_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut config = Config::preset("heat1d").unwrap();
+        for version in ["", "2", "2"] {
+            let mut task = config.task.as_ref().clone();
+            task.cases_version = version.to_string();
+            config.task = task.into();
+            cached(&config, 1, Pool::Training, 4, &Threads::one(), Some(folder.path()), &|_, _| {});
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 
     #[test]

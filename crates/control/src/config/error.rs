@@ -52,6 +52,14 @@ pub enum ConfigError {
     /// A whole number that cannot be written to a file.
     #[error("a whole number of the config is too large, the largest is {largest}: {0}", largest = i64::MAX)]
     Integer(String),
+    /// The equation of a task cannot be made with these settings.
+    #[error("the equation of {task} failed: {message}")]
+    Equation {
+        /// The task.
+        task: String,
+        /// What went wrong, and where.
+        message: String,
+    },
     /// The text is not TOML.
     #[error("line {line}, column {column}: not valid TOML: {message}")]
     Syntax {
