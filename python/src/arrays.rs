@@ -10,7 +10,7 @@ use pyo3::types::PyDict;
 use crate::errors::wrong;
 
 /// Networks take squares of what they see, and those must be finite in single precision.
-const LARGEST: f64 = 1e15;
+pub const LARGEST: f64 = 1e15;
 
 /// Numbers of an argument: an array of any real type and any layout, or nested lists.
 pub fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Array> {
@@ -51,7 +51,10 @@ fn as_double<'py>(name: &str, given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, 
     let as_array = AS_ARRAY.import(given.py(), "numpy", "asarray")?;
     let refused = |reason: &str| wrong(format!("cannot use {name}: {reason}"));
     let array = as_array.call1((given,)).map_err(|error| {
-        refused(&format!("it is no array of numbers ({}); give a NumPy array of floats", error.value(given.py())))
+        refused(&format!(
+            "it is no array of numbers ({}); give a NumPy array of floats",
+            error.value(given.py())
+        ))
     })?;
     let dtype = array.getattr("dtype")?;
     let kind: String = dtype.getattr("kind")?.extract()?;

@@ -131,7 +131,8 @@ impl Watcher for Observer {
 
     fn updated(&self, update: &Update, validated: Option<&Validated>) {
         self.tell(|front| {
-            let go_on = front.call_method1("updated", (update.update, metrics(front.py(), update, validated)?))?;
+            let go_on =
+                front.call_method1("updated", (update.update, metrics(front.py(), update, validated)?))?;
             if go_on.is(PyBool::new(front.py(), false)) {
                 self.asked_to_stop.store(true, Ordering::Relaxed);
             }

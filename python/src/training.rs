@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use cinoc::Failure;
-use cinoc::control::config::Preset;
 use cinoc::control::Tasks;
+use cinoc::control::config::Preset;
 use cinoc::learn::run::{CONFIG, Ended, RunError};
 use cinoc::work::training::{Training, Wanted, default_folder, resumed};
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -90,8 +91,19 @@ fn run(
                 trained.config.train.updates, training.folder
             ))),
         }
-    })?;
+    });
+    let finished = finished.map_err(|error| before_the_first_update(py, error, &training.folder))?;
     Ok((training.folder.clone(), finished))
+}
+
+/// Says how to go on with a run that was interrupted while its cases were drawn.
+fn before_the_first_update(py: Python<'_>, error: PyErr, folder: &Path) -> PyErr {
+    let untold = error.is_instance_of::<PyKeyboardInterrupt>(py) && error.value(py).to_string().is_empty();
+    if untold && folder.join(CONFIG).exists() {
+        let message = format!("before the first update; continue with cinoc.resume({folder:?})");
+        return PyKeyboardInterrupt::new_err(message);
+    }
+    error
 }
 
 /// The folder itself, or with a number if there is a run in it.

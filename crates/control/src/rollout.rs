@@ -322,7 +322,13 @@ impl<T: Real> Trajectories<T> {
     pub fn into_recorded(mut self) -> Recorded<T> {
         let mut take = |record| self.outcome.take_record(record);
         let StepRecords { z, xi, u, v, error, .. } = self.records;
-        Recorded { z: take(z), xi: xi.map(&mut take), u: u.map(&mut take), v: v.map(&mut take), error: take(error) }
+        Recorded {
+            z: take(z),
+            xi: xi.map(&mut take),
+            u: u.map(&mut take),
+            v: v.map(&mut take),
+            error: take(error),
+        }
     }
 
     /// The first sign that the field left the finite numbers, if it did.
@@ -384,6 +390,20 @@ pub struct Recorded<T> {
     pub v: Option<Vec<T>>,
     /// Mean of `(z - z*)^2`.
     pub error: Vec<T>,
+}
+
+impl<T> Recorded<T> {
+    /// Adds the cases that come next.
+    pub fn append(&mut self, next: Recorded<T>) {
+        let some = |all: &mut Option<Vec<T>>, next: Option<Vec<T>>| {
+            all.iter_mut().zip(next).for_each(|(all, next)| all.extend(next));
+        };
+        self.z.extend(next.z);
+        some(&mut self.xi, next.xi);
+        some(&mut self.u, next.u);
+        some(&mut self.v, next.v);
+        self.error.extend(next.error);
+    }
 }
 
 /// Where a field left the finite numbers.

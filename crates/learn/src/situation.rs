@@ -226,7 +226,10 @@ mod tests {
         assert_eq!(situation.target, [0.0; 128]);
         assert_eq!(situation.xi, start_positions(&ks));
         let error = arrays(zeros(&[100]), None, None).situation(&heat).unwrap_err().to_string();
-        assert!(error.contains("heat1d tracks a target and there is none; give one (--target FILE)"), "{error}");
+        assert!(
+            error.contains("heat1d tracks a target and there is none; give one (--target FILE)"),
+            "{error}"
+        );
     }
 
     #[test]
