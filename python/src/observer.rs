@@ -23,8 +23,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Steps of the progress bar of work that is not counted in steps.
 const TICKS: usize = 1000;
 
-/// Tells an object of the class `Watch` in `cinoc/progress.py` how the work goes, and stops the work when that object
-/// or a signal raises an exception.
+/// Tells an object of the class `Watch` in `cinoc/progress.py` how the work goes, and stops the work when
+/// that object or a signal raises an exception.
 pub struct Observer {
     front: Option<Py<PyAny>>,
     error: Mutex<Option<PyErr>>,

@@ -25,7 +25,8 @@ use crate::tasks::{Task, task_of};
 
 /// Decisions that are kept compiled.
 const KEPT: usize = 8;
-/// A decision with fewer numbers takes microseconds: giving the interpreter to another thread would take longer.
+/// A decision with fewer numbers takes microseconds: giving the interpreter to another thread would take
+/// longer.
 const LONG: usize = 20_000;
 
 /// A trained policy.
@@ -34,8 +35,8 @@ pub struct Policy {
     /// Parameters, and how they were trained.
     pub file: Arc<PolicyFile>,
     path: Option<PathBuf>,
-    /// Compiled decisions that nobody uses right now. The lock is held only together with that of the interpreter,
-    /// so that a fork never copies it locked.
+    /// Compiled decisions that nobody uses right now. The lock is held only together with that of the
+    /// interpreter, so that a fork never copies it locked.
     ready: Mutex<Vec<Ready>>,
 }
 
@@ -306,7 +307,8 @@ impl Policy {
         Ok(())
     }
 
-    /// Decides without a copy about arrays that have the layout of the engine, if such a decision was made before.
+    /// Decides without a copy about arrays that have the layout of the engine, if such a decision was made
+    /// before.
     fn act_in_place(
         &self,
         z: &Bound<'_, PyAny>,

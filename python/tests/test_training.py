@@ -83,7 +83,7 @@ def test_an_interrupted_training_leaves_its_checkpoint(folder: Path) -> None:
         if update == 3:
             os.kill(os.getpid(), signal.SIGINT)
 
-    with pytest.raises(KeyboardInterrupt, match=r"after 3 of 6 updates; continue with cinoc.resume\(\"run\"\)"):
+    with pytest.raises(KeyboardInterrupt, match=r"3 of 6 updates; continue with cinoc.resume\(\"run\"\)"):
         cinoc.train("heat1d", config=SMALL, out="run", callback=callback)
     assert (folder / "run" / "checkpoint.safetensors").exists()
     assert policy_bytes(cinoc.resume("run")) == policy_bytes(cinoc.train("heat1d", config=SMALL, out="whole"))
@@ -109,12 +109,18 @@ def test_own_cases_and_a_first_policy(folder: Path) -> None:
     some = cinoc.Policy("heat1d").rollout(4, config={"time.steps": 1})
     cases = {"z0": some.z0, "zt": some.target}
     cinoc.Policy("heat1d").save("first.safetensors")
-    run = cinoc.train("heat1d", config=SMALL, out="run", cases=cases, validation=cases, init="first.safetensors")
+    firsts: list[str | cinoc.Policy] = ["first.safetensors", "heat1d", cinoc.Policy("heat1d")]
+    runs = [
+        cinoc.train("heat1d", config=SMALL, out=f"run{i}", cases=cases, validation=cases, init=first)
+        for i, first in enumerate(firsts)
+    ]
+    run = runs[0]
+    assert policy_bytes(run) == policy_bytes(runs[1]) == policy_bytes(runs[2])
     assert (run.path / "cases.safetensors").exists() and (run.path / "inputs.json").exists()
     shift = abs(run.policy.parameters - cinoc.Policy("heat1d").parameters).max()
     assert 0 < shift < 0.1
     with pytest.raises(cinoc.ConfigError, match="holds a run already"):
-        cinoc.train("heat1d", config=SMALL, out="run", cases=cases)
+        cinoc.train("heat1d", config=SMALL, out="run0", cases=cases)
 
 
 def test_doubts_are_warnings(folder: Path) -> None:

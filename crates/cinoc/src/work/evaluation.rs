@@ -25,8 +25,8 @@ pub struct Evaluated<'a> {
     pub trained_agents: usize,
     /// Which error the next one is about: `final`, `half` or `time_mean`.
     pub measure: &'static str,
-    /// The error in units of that with the trained number of agents, all else the same; `null` where that number
-    /// cannot run, because the cases say where other agents start.
+    /// The error in units of that with the trained number of agents, all else the same; `null` where that
+    /// number cannot run, because the cases say where other agents start.
     pub relative_to_trained: Option<f64>,
     /// All settings of the evaluation.
     pub settings: &'a Config,
