@@ -282,7 +282,9 @@ impl Policy {
         target: Option<Array>,
         actions: &mut Actions,
     ) -> PyResult<()> {
-        let (extents, agents) = (z.shape.clone(), xi.as_ref().and_then(|xi| xi.shape.first().copied()));
+        // not by their shape: [1, 20] are 20 agents too
+        let agents = xi.as_ref().map(|xi| xi.values.len() / self.file.config.task.dims);
+        let extents = z.shape.clone();
         let arrays = Arrays::given(z, target, xi);
         let mut ready = match self.taken(&extents, agents) {
             Some(ready) => ready,

@@ -106,6 +106,18 @@ def test_every_layout_and_type_gives_the_same_decision() -> None:
     np.testing.assert_array_equal(whole, zero)
 
 
+def test_axes_of_one_point_are_no_axes() -> None:
+    policy = cinoc.Policy("fkpp1d")
+    z, xi, target = situation()
+    wanted = policy.act(z, xi, target).u
+    for same in (xi[None], xi[:, None]):
+        found = policy.act(z, same, target).u
+        assert wanted is not None and found is not None
+        np.testing.assert_array_equal(found, wanted)
+    alone = policy.act(z, xi[:1], target).u
+    assert alone is not None and alone.shape == (1,)
+
+
 def test_fortran_order_is_another_order_of_memory_only() -> None:
     policy = cinoc.Policy("density2d")
     x, y = np.meshgrid(np.linspace(0, 1, 64), np.linspace(0, 1.25, 80), indexing="ij")
