@@ -14,7 +14,7 @@ use cinoc::work::Watcher;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyDict, PyType};
+use pyo3::types::{PyDict, PyType};
 
 use crate::errors::{RunError, raised};
 
@@ -133,7 +133,7 @@ impl Watcher for Observer {
         self.tell(|front| {
             let go_on =
                 front.call_method1("updated", (update.update, metrics(front.py(), update, validated)?))?;
-            if go_on.is(PyBool::new(front.py(), false)) {
+            if !go_on.is_none() && !go_on.is_truthy()? {
                 self.asked_to_stop.store(true, Ordering::Relaxed);
             }
             Ok(())

@@ -6,7 +6,7 @@ use cinoc::Failure;
 use cinoc::control::Tasks;
 use cinoc::control::config::Preset;
 use cinoc::learn::files::Tensors;
-use cinoc::learn::run::{CONFIG, Ended, RunError};
+use cinoc::learn::run::{CONFIG, Ended, METRICS, RunError};
 use cinoc::work::training::{Training, Wanted, default_folder, resumed};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -103,7 +103,7 @@ fn run(
 /// Says how to go on with a run that was interrupted while its cases were drawn.
 fn before_the_first_update(py: Python<'_>, error: PyErr, folder: &Path) -> PyErr {
     let untold = error.is_instance_of::<PyKeyboardInterrupt>(py) && error.value(py).to_string().is_empty();
-    if untold && folder.join(CONFIG).exists() {
+    if untold && folder.join(CONFIG).exists() && !folder.join(METRICS).exists() {
         let message = format!("before the first update; continue with cinoc.resume({folder:?})");
         return PyKeyboardInterrupt::new_err(message);
     }

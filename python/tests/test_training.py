@@ -3,6 +3,8 @@
 import os
 import signal
 import subprocess
+import sys
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -103,6 +105,17 @@ def test_drawing_cases_can_be_interrupted(folder: Path) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert not (folder / "run" / "metrics.jsonl").exists()
+
+
+def test_an_interrupted_drawing_says_how_to_go_on(folder: Path) -> None:
+    script = "import cinoc, sys; cinoc.train('ks1d', config={'data.pool': 20000}, out='run')"
+    child = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
+    while not (folder / "run" / "config.toml").exists():
+        assert child.poll() is None
+        time.sleep(0.05)
+    child.send_signal(signal.SIGINT)
+    _, error = child.communicate()
+    assert child.returncode != 0 and 'before the first update; continue with cinoc.resume("run")' in error
 
 
 def test_own_cases_and_a_first_policy(folder: Path) -> None:
