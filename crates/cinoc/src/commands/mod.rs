@@ -23,11 +23,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// The policy of a request, and under which circumstances it is used.
-fn resolved(
-    subject: &Subject,
-    tasks: &Tasks,
-    watcher: &dyn Watcher,
-) -> Result<(Loaded, Resolved), Failure> {
+fn resolved(subject: &Subject, tasks: &Tasks, watcher: &dyn Watcher) -> Result<(Loaded, Resolved), Failure> {
     let loaded = load_policy(&subject.policy, subject.best, tasks, watcher)?;
     let circumstances = Circumstances {
         agents: subject.agents,

@@ -40,8 +40,7 @@ pub fn run(request: &Train, tasks: &Tasks) -> Result<(), Failure> {
         ))),
         Ended::Finished(path) => {
             let policy = PolicyFile::read(&path, tasks)?;
-            let closing =
-                Closing { folder: &folder, path: &path, policy: &policy, inputs: &trained.inputs };
+            let closing = Closing { folder: &folder, path: &path, policy: &policy, inputs: &trained.inputs };
             closing.report(&trained.held_out, threads, request.json)
         }
     }
