@@ -123,7 +123,7 @@ def train(
     seed: int | None,
     config: Mapping[str, Any] | None,
     out: str | os.PathLike[str] | None,
-    init: str | os.PathLike[str] | None,
+    init: Policy | str | os.PathLike[str] | None,
     cases: str | os.PathLike[str] | Mapping[str, npt.ArrayLike] | None,
     validation: str | os.PathLike[str] | Mapping[str, npt.ArrayLike] | None,
     threads: int | None,

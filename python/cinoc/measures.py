@@ -28,8 +28,8 @@ def evaluate(
 ) -> dict[str, Any]:
     """Evaluates a policy on cases it has never seen. The result has the fields of `cinoc eval --json`.
 
-    `policy` is a policy, a file, a run directory, or the name of a shipped one. The other arguments are those of
-    `Policy.rollout`.
+    `policy` is a policy, a file, a run directory, or the name of a shipped one. The other arguments are those
+    of `Policy.rollout`.
 
     >>> import cinoc
     >>> found = cinoc.evaluate("heat1d", cases=4, agents=12, config={"time.steps": 50})
@@ -51,10 +51,11 @@ def sweep(
     threads: int | None = None,
     progress: bool | None = None,
 ) -> dict[str, Any]:
-    """Measures a policy along one axis: `"agents"`, `"noise"`, `"failure"`, `"grid"`, `"physics"` or `"physics.NAME"`.
+    """Measures a policy along one axis: `"agents"`, `"noise"`, `"failure"`, `"grid"`, `"physics"` or
+    `"physics.NAME"`.
 
-    `values` are numbers, or multiples of the value in training such as `"x2"`. `out` is a folder for tables and
-    figures. The result has the fields of `cinoc sweep --json`.
+    `values` are numbers, or multiples of the value in training such as `"x2"`. `out` is a folder for tables
+    and figures. The result has the fields of `cinoc sweep --json`.
 
     >>> import cinoc
     >>> found = cinoc.sweep("agents", "heat1d", [8, 16], cases=2)

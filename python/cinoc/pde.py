@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _native
-from . import numpy_functions as _  # NumPy's functions take traced values
+from . import numpy_functions as numpy_functions  # NumPy's functions on traced values
 from .errors import ConfigError
 from .matrix import Matrix, Tridiagonal
 from .tracing import _LIBRARIES, Recorder, TraceError, Traced, Value
@@ -244,7 +244,7 @@ class PDE:
 
     @classmethod
     def with_config(cls, config: Mapping[str, Any] | None = None) -> Self:
-        """The equation with some settings, as the engine has it: to try `evolve`, or `step` on NumPy arrays."""
+        """The equation with some settings, to try `evolve`, or `step` on NumPy arrays."""
         return _instance(cls, _native.pde_facts(cls, dict(config or {})))
 
     def setup(self) -> None:

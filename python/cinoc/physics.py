@@ -72,6 +72,8 @@ class Physics:
 
         `pool` is `"training"`, `"validation"` or `"test"`; the three share no random numbers.
         """
+        if count < 1 or seed < 0:
+            raise ConfigError(f"count = {count}, seed = {seed}: must be at least 1, and at least 0")
         start, target = self._native.cases(count, seed, pool)
         shape = (count, *self.state_shape)
         return start.reshape(shape), target.reshape(shape)

@@ -33,9 +33,9 @@ class Action(NamedTuple):
 class Policy(_native.Policy):
     """A trained policy. The number of agents is an argument of its use, not a part of it.
 
-    `source` is the name of a policy that comes with the package, a policy file, a run directory, or the bytes of a
-    file. `task` is the PDE that it controls, if that is none of `cinoc.tasks()`. `best` takes the parameters of a run
-    with the lowest validation loss.
+    `source` is the name of a policy that comes with the package, a policy file, a run directory, or the bytes
+    of a file. `task` is the PDE that it controls, if that is none of `cinoc.tasks()`. `best` takes the
+    parameters of a run with the lowest validation loss.
 
     One field, any number of agents:
 
@@ -47,9 +47,9 @@ class Policy(_native.Policy):
     ((30,), (30,))
 
     Arguments of `act`: the field `z` (`[n]` or `[n_x, n_y]`), where the agents are, `xi` (`[agents]` or
-    `[agents, 2]`; left out, where they start), and the target. An additional first axis makes a batch, with one `xi`
-    and one `target` for all fields or one for each. Decisions are made in single precision. An agent that has failed
-    is left out of `xi`.
+    `[agents, 2]`; left out, where they start), and the target. An additional first axis makes a batch, with
+    one `xi` and one `target` for all fields or one for each. Decisions are made in single precision. An agent
+    that has failed is left out of `xi`.
     """
 
     @property
@@ -80,10 +80,10 @@ class Policy(_native.Policy):
     ) -> Rollout:
         """Runs cases with and without control, and gives everything that happened.
 
-        `cases` is a number of validation cases, `"test:N"`, `"paper"` (the published ones), a file, or a dictionary
-        of the arrays `z0`, `zt` (targets) and optionally `xi0` (where agents start). `fail` is `"0.3@100"` or
-        `(0.3, 100)`: 30 % of the agents fail from control step 100 on. `seed` decides on noise and failures.
-        `config` changes settings: `{"noise.sensor": 0.02}`.
+        `cases` is a number of validation cases, `"test:N"`, `"paper"` (the published ones), a file, or a
+        dictionary of the arrays `z0`, `zt` (targets) and optionally `xi0` (where agents start). `fail` is
+        `"0.3@100"` or `(0.3, 100)`: 30 % of the agents fail from control step 100 on. `seed` decides on noise
+        and failures. `config` changes settings: `{"noise.sensor": 0.02}`.
 
         >>> import cinoc
         >>> rollout = cinoc.Policy("heat1d").rollout(2, agents=12, config={"time.steps": 20})

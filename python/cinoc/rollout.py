@@ -165,8 +165,8 @@ class Rollout:
             ("mean (z - z*)² at the last step", f"{with_control:.3e}"),
             ("the same without control", f"{without:.3e}"),
         ]
-        cells = "".join(f"<tr><th style='text-align:left'>{name}</th><td>{value}</td></tr>" for name, value in rows)
-        return f"<table>{cells}</table>{self._picture()}"
+        lines = [f"<tr><th style='text-align:left'>{name}</th><td>{value}</td></tr>" for name, value in rows]
+        return f"<table>{''.join(lines)}</table>{self._picture()}"
 
     def _picture(self) -> str:
         """The plot as an image, where matplotlib is installed."""

@@ -55,13 +55,14 @@ class Run:
 
     @property
     def metrics(self) -> dict[str, npt.NDArray[np.float64]]:
-        """What every update did, one number per update: `loss`, `gradient_norm`, `lr`, ..., the terms of the loss
-        (`terms/NAME`) and validations (`validation/loss`, ...; NaN where there was none)."""
+        """What every update did, one number per update: `loss`, `gradient_norm`, `lr`, ..., the terms of the
+        loss (`terms/NAME`) and validations (`validation/loss`, ...; NaN where there was none)."""
         path = self.path / "metrics.jsonl"
         try:
             lines = path.read_text().splitlines()
         except OSError as error:
-            raise ConfigError(f"cannot read {path}: {error.strerror}; is it the directory of a run?") from None
+            reason = f"{error.strerror}; is it the directory of a run?"
+            raise ConfigError(f"cannot read {path}: {reason}") from None
         rows = [_flat(json.loads(line)) for line in lines]
         names = dict.fromkeys(name for row in rows for name in row)
         return {name: np.array([row.get(name, np.nan) for row in rows], dtype=float) for name in names}
@@ -90,21 +91,23 @@ def train(
     preset: str = "default",
     method: str = "cinoc",
     out: str | os.PathLike[str] | None = None,
-    init: str | os.PathLike[str] | None = None,
+    init: Policy | str | os.PathLike[str] | None = None,
     cases: Files | None = None,
     validation: Files | None = None,
     threads: int | None = None,
     callback: Callback | None = None,
     progress: bool | None = None,
 ) -> Run:
-    """Trains a policy through the physics. The policy has the same bytes as that of `cinoc train` with these settings.
+    """Trains a policy through the physics. The policy has the same bytes as that of `cinoc train` with these
+    settings.
 
     `task` is one of `cinoc.tasks()` or a PDE. `config` changes settings: `{"train.updates": 300}` or
-    `{"train": {"updates": 300}}`. `preset` is `"default"` or `"paper"`, `method` is `"cinoc"` or a baseline (`"dpc"`,
-    `"ppo"`, `"td3"`, `"mappo"`, `"matd3"`). `out` is the run directory; without it, a new folder in `runs`. `init` is
-    a policy to start from. `cases` and `validation` are files, or dictionaries of the arrays `z0`, `zt` and
-    optionally `xi0`. `callback(update, metrics)` is called after every update; if it returns False the training stops
-    and `run.finished` is False. Ctrl-C saves a checkpoint and raises KeyboardInterrupt; `cinoc.resume` goes on.
+    `{"train": {"updates": 300}}`. `preset` is `"default"` or `"paper"`, `method` is `"cinoc"` or a baseline
+    (`"dpc"`, `"ppo"`, `"td3"`, `"mappo"`, `"matd3"`). `out` is the run directory; without it, a new folder in
+    `runs`. `init` is a policy to start from, a file, or the name of a shipped policy. `cases` and
+    `validation` are files, or dictionaries of the arrays `z0`, `zt` and optionally `xi0`. `callback(update,
+    metrics)` is called after every update; if it returns False the training stops and `run.finished` is
+    False. Ctrl-C saves a checkpoint and raises KeyboardInterrupt; `cinoc.resume` goes on.
 
     >>> import cinoc, tempfile
     >>> small = {"train": {"updates": 3, "batch": 2, "warmup": 1}, "time.steps": 5, "data.pool": 4}

@@ -1,7 +1,8 @@
 """A policy in a program of yours: fields come from a sensor, actions go to actuators.
 
-Here the plant is a rod, simulated in a few lines of NumPy: z_t = nu z_xx + sum_i u_i exp(-(x - xi_i)^2 / (2 sigma^2)).
-In the middle of the run two of the twelve agents fail. The others are told so by leaving those two out.
+Here the plant is a rod, simulated in a few lines of NumPy:
+z_t = nu z_xx + sum_i u_i exp(-(x - xi_i)^2 / (2 sigma^2)). In the middle of the run two of the twelve agents
+fail. The others are told so by leaving those two out.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""The first control: a shipped policy steers a field that it has never seen, with half and with twice its agents."""
+"""The first control: a shipped policy steers fields it has never seen, with fewer and with more agents."""
 
 import cinoc
 

@@ -10,7 +10,7 @@ use pyo3::types::PyDict;
 use crate::errors::wrong;
 
 /// Networks take squares of what they see, and those must be finite in single precision.
-const LARGEST: f64 = 1e15;
+pub const LARGEST: f64 = 1e15;
 
 /// Numbers of an argument: an array of any real type and any layout, or nested lists.
 pub fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Array> {

@@ -4,8 +4,6 @@ use std::path::PathBuf;
 
 use cinoc::adjoint::Threads;
 use cinoc::control::Config;
-use cinoc::learn::evaluate::Evaluator;
-use cinoc::learn::memory::Needs;
 use cinoc::work::subject::{CasesFrom, Circumstances, resolve};
 use cinoc::work::{evaluation, gradients, sweep, threads};
 use pyo3::prelude::*;
@@ -36,7 +34,7 @@ fn circumstances(
         (_, _, Ok(name)) => CasesFrom::Named(name.to_string_lossy().into_owned()),
         _ => {
             return Err(wrong(
-                "cases: give a number, \"test:N\", \"paper\", a file, or a dictionary of the arrays z0, zt and xi0",
+                "cases: give a number, \"test:N\", \"paper\", a file, or a dictionary of arrays (z0, zt, xi0)",
             ));
         }
     };
@@ -78,12 +76,7 @@ fn rollout<'py>(
     let (asked, seed) = (circumstances(cases, agents, fail, config, threads)?, seed_of(seed)?);
     let (subject, controlled, uncontrolled) = work(py, watch, |observer| {
         let subject = resolve(&file.config, &asked, observer)?;
-        let (config, cases) = (&subject.config, &subject.cases);
-        Needs::evaluation(config, cases.count, cases.count, subject.threads.count()).check()?;
-        let evaluator = Evaluator::new(config, &file.params, cases, seed, &subject.threads);
-        let rollouts = evaluator.roll_out(0..cases.count)?;
-        let (controlled, uncontrolled) =
-            (rollouts.controlled.into_recorded(), rollouts.uncontrolled.into_recorded());
+        let [controlled, uncontrolled] = evaluation::roll_out(&file, &subject, seed, observer)?;
         Ok((subject, controlled, uncontrolled))
     })?;
     let (config, cases) = (&subject.config, &subject.cases);

@@ -14,7 +14,7 @@ use cinoc::work::Watcher;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyDict, PyType};
+use pyo3::types::{PyDict, PyType};
 
 use crate::errors::{raised, unwound};
 
@@ -23,8 +23,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Steps of the progress bar of work that is not counted in steps.
 const TICKS: usize = 1000;
 
-/// Tells an object of the class `Watch` in `cinoc/progress.py` how the work goes, and stops the work when that object
-/// or a signal raises an exception.
+/// Tells an object of the class `Watch` in `cinoc/progress.py` how the work goes, and stops the work when
+/// that object or a signal raises an exception.
 pub struct Observer {
     front: Option<Py<PyAny>>,
     error: Mutex<Option<PyErr>>,
@@ -133,7 +133,7 @@ impl Watcher for Observer {
         self.tell(|front| {
             let go_on =
                 front.call_method1("updated", (update.update, metrics(front.py(), update, validated)?))?;
-            if go_on.is(PyBool::new(front.py(), false)) {
+            if !go_on.is_none() && !go_on.is_truthy()? {
                 self.asked_to_stop.store(true, Ordering::Relaxed);
             }
             Ok(())

@@ -24,7 +24,9 @@ type Programs<T> = Mutex<HashMap<usize, Arc<cinoc::control::physics::Physics<T>>
 #[pyclass(frozen, module = "cinoc")]
 pub struct Physics {
     config: Config,
-    threads: Threads,
+    /// How many threads; the process that has them, and themselves.
+    count: usize,
+    threads: Mutex<(u32, Arc<Threads>)>,
     single: Programs<f32>,
     double: Programs<f64>,
 }
@@ -74,13 +76,13 @@ impl Physics {
     ) -> PyResult<Physics> {
         let mut config = config_of(task_of(task)?.as_ref(), preset, "cinoc", settings)?.plain();
         (config.noise.sensor, config.noise.actuator, config.failure.share) = (0.0, 0.0, 0.0);
-        let threads = match threads {
+        let count = match threads {
             Some(0) => return Err(wrong("threads = 0: must be 1 or more")),
             Some(count) => count,
             None => std::thread::available_parallelism().map_or(1, usize::from),
         };
-        let threads = py.detach(|| Threads::new(threads));
-        Ok(Physics { config, threads, single: Mutex::default(), double: Mutex::default() })
+        let threads = py.detach(|| Mutex::new((std::process::id(), Arc::new(Threads::new(count)))));
+        Ok(Physics { config, count, threads, single: Mutex::default(), double: Mutex::default() })
     }
 
     /// What the wrapper needs to know.
@@ -117,7 +119,7 @@ impl Physics {
                 return Err(wrong(format!("pool {other:?} is not known; use {known}")));
             }
         };
-        let draw = || Cases::draw(&self.config, seed, pool, count, &self.threads, &|_, _| {});
+        let draw = || Cases::draw(&self.config, seed, pool, count, &self.threads(), &|_, _| {});
         let cases = guarded(|| py.detach(draw))?;
         cases.check_finite(&self.config).map_err(raised)?;
         Ok([cases.z0.to_pyarray(py), cases.zt.to_pyarray(py)])
@@ -177,6 +179,16 @@ impl Physics {
         programs.entry(chunk).or_insert_with(make).clone()
     }
 
+    fn threads(&self) -> Arc<Threads> {
+        let mut held = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        let here = std::process::id();
+        if held.0 != here {
+            // threads are lost in a fork, and cannot be told to end
+            std::mem::forget(std::mem::replace(&mut *held, (here, Arc::new(Threads::new(self.count)))));
+        }
+        held.1.clone()
+    }
+
     /// What drives the samples, all lengths checked.
     fn driven<'a, T: Precision>(
         &self,
@@ -213,7 +225,7 @@ impl Physics {
     ) -> PyResult<Vec<Option<Bound<'py, PyAny>>>> {
         let arrays = Arrays::<T>::new(given)?;
         let driven = self.driven(samples, steps, &arrays)?;
-        let path = guarded(|| py.detach(|| self.program::<T>(samples).run(&driven, &self.threads)))?;
+        let path = guarded(|| py.detach(|| self.program::<T>(samples).run(&driven, &self.threads())))?;
         Ok(vec![Some(path.z.to_pyarray(py).into_any()), Some(path.xi.to_pyarray(py).into_any())])
     }
 
@@ -232,7 +244,7 @@ impl Physics {
             _ => Err(wrong("a cotangent has another shape than its value")),
         };
         let path = Path { z: adjoint(4, self.config.state_size())?, xi: adjoint(5, places)? };
-        let pull = || self.program::<T>(samples).pull_back(&driven, &path, &self.threads);
+        let pull = || self.program::<T>(samples).pull_back(&driven, &path, &self.threads());
         let found = guarded(|| py.detach(pull))?;
         let array = |values: Vec<T>| values.to_pyarray(py).into_any();
         Ok(vec![Some(array(found.z)), Some(array(found.xi)), found.u.map(array), found.v.map(array)])

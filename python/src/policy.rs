@@ -12,12 +12,12 @@ use cinoc::learn::memory::Needs;
 use cinoc::learn::policy_file::PolicyFile;
 use cinoc::learn::situation::{Arrays, Situation};
 use cinoc::work::subject::{changed, load_policy};
-use numpy::PyArrayDyn;
+use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyBytes;
 
-use crate::arrays::{array, read, read_some, small_array};
+use crate::arrays::{LARGEST, array, read, read_some, small_array};
 use crate::errors::{raised, wrong};
 use crate::observer::work;
 use crate::pde::known_tasks;
@@ -26,7 +26,8 @@ use cinoc::view::library::shipped;
 
 /// Decisions that are kept compiled.
 const KEPT: usize = 8;
-/// A decision with fewer numbers takes microseconds: giving the interpreter to another thread would take longer.
+/// A decision with fewer numbers takes microseconds: giving the interpreter to another thread would take
+/// longer.
 const LONG: usize = 20_000;
 
 /// A trained policy.
@@ -35,9 +36,9 @@ pub struct Policy {
     /// Parameters, and how they were trained.
     pub file: Arc<PolicyFile>,
     path: Option<PathBuf>,
-    /// Compiled decisions that nobody uses right now. The lock is held only together with that of the interpreter,
-    /// so that a fork never copies it locked.
-    ready: Mutex<Vec<Box<Ready>>>,
+    /// Compiled decisions that nobody uses right now. The lock is held only together with that of the
+    /// interpreter, so that a fork never copies it locked.
+    ready: Mutex<Vec<Ready>>,
 }
 
 /// A compiled decision for a grid and a number of agents.
@@ -46,7 +47,8 @@ struct Ready {
     extents: Vec<usize>,
     /// Agents that were asked for; `None` for those of the training.
     agents: Option<usize>,
-    config: Config,
+    /// Boxed, because decisions change hands at every call.
+    config: Box<Config>,
     /// Where it steers now.
     target: Vec<f32>,
     controller: Controller<f32>,
@@ -57,14 +59,14 @@ impl Policy {
         Policy { file: Arc::new(file), path, ready: Mutex::new(Vec::new()) }
     }
 
-    fn taken(&self, extents: &[usize], agents: Option<usize>) -> Option<Box<Ready>> {
+    fn taken(&self, extents: &[usize], agents: Option<usize>) -> Option<Ready> {
         let mut ready = self.ready.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let fits = |known: &Box<Ready>| known.agents == agents && known.extents == extents;
+        let fits = |known: &Ready| known.agents == agents && known.extents == extents;
         let place = ready.iter().rposition(fits)?;
         Some(ready.remove(place))
     }
 
-    fn give_back(&self, used: Box<Ready>) {
+    fn give_back(&self, used: Ready) {
         let mut ready = self.ready.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if ready.len() == KEPT {
             ready.remove(0);
@@ -84,28 +86,31 @@ impl Policy {
         Needs::decision(&config).check()?;
         let target = vec![0.0; config.state_size()];
         let controller = Decision::<f32>::new(&config).controller(&self.file.params, &target);
-        Ok(Ready { extents: extents.to_vec(), agents, config, target, controller })
+        Ok(Ready { extents: extents.to_vec(), agents, config: Box::new(config), target, controller })
     }
 }
 
 impl Ready {
-    fn is_long(&self) -> bool {
-        self.config.agents * self.config.points() > LONG
-    }
-
     /// Decides; actions of the agents are appended, `[agents]` or `[agents][dims]`.
-    fn decide(&mut self, situation: &Situation, u: &mut Vec<f32>, v: &mut Vec<f32>) {
-        let single = |values: &[f64]| values.iter().map(|&x| x as f32).collect::<Vec<f32>>();
-        let target = single(&situation.target);
+    fn decide(&mut self, z: &[f32], xi: &[f32], target: &[f32], actions: &mut Actions) {
         if target != self.target {
-            self.controller.aim(&target);
-            self.target = target;
+            self.controller.aim(target);
+            self.target = target.to_vec();
         }
-        let decided = self.controller.decide(&single(&situation.z), &single(&situation.xi));
-        u.extend_from_slice(decided.u.unwrap_or_default());
+        let decided = self.controller.decide(z, xi);
         let (agents, velocities) = (self.config.agents, decided.v.unwrap_or_default());
         let axes = velocities.len() / agents;
-        v.extend((0..velocities.len()).map(|i| velocities[i % axes * agents + i / axes]));
+        actions.agents = agents;
+        actions.u.extend_from_slice(decided.u.unwrap_or_default());
+        actions.v.extend((0..velocities.len()).map(|i| velocities[i % axes * agents + i / axes]));
+    }
+
+    /// Whether it can use a field, positions and a target as they are; if not, somebody else says why.
+    fn takes(&self, z: &[f32], xi: &[f32], target: &[f32]) -> bool {
+        let limit = LARGEST as f32;
+        let usable = |values: &[f32]| values.iter().all(|x| (-limit..=limit).contains(x));
+        let inside = 0.0..=self.config.grid.length as f32;
+        usable(z) && usable(target) && xi.iter().all(|xi| inside.contains(xi))
     }
 }
 
@@ -115,6 +120,23 @@ struct Actions {
     u: Vec<f32>,
     v: Vec<f32>,
     agents: usize,
+}
+
+impl Actions {
+    /// As arrays of a batch, or of one field.
+    fn told<'py>(self, py: Python<'py>, batch: Option<usize>) -> PyResult<Bound<'py, PyAny>> {
+        let Actions { u, v, agents } = self;
+        let shape = |values: usize| -> Vec<usize> {
+            let axes = values / (batch.unwrap_or(1) * agents);
+            batch.into_iter().chain([agents]).chain((axes > 1).then_some(axes)).collect()
+        };
+        let told = |values: Vec<f32>| match values.is_empty() {
+            true => Ok(None),
+            false => small_array(py, &shape(values.len()), &values).map(Some),
+        };
+        static ACTION: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        ACTION.import(py, "cinoc.policy", "Action")?.call1((told(u)?, told(v)?))
+    }
 }
 
 #[pymethods]
@@ -207,6 +229,11 @@ impl Policy {
         xi: Option<&Bound<'py, PyAny>>,
         target: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        if let (Some(xi), Some(target)) = (xi, target)
+            && let Some(actions) = self.act_in_place(z, xi, target)
+        {
+            return actions.told(py, None);
+        }
         let (z, xi, target) = (read("z", z)?, read_some("xi", xi)?, read_some("target", target)?);
         let config = &self.file.config;
         let axes = config.task.dims + usize::from(config.task.fields.len() > 1);
@@ -227,17 +254,7 @@ impl Policy {
         } else {
             self.act_once(py, z, xi, target, &mut actions)?;
         }
-        let Actions { u, v, agents } = actions;
-        let shape = |values: usize| -> Vec<usize> {
-            let axes = values / (batch.unwrap_or(1) * agents);
-            batch.into_iter().chain([agents]).chain((axes > 1).then_some(axes)).collect()
-        };
-        let told = |values: Vec<f32>| match values.is_empty() {
-            true => Ok(None),
-            false => small_array(py, &shape(values.len()), &values).map(Some),
-        };
-        static ACTION: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        ACTION.import(py, "cinoc.policy", "Action")?.call1((told(u)?, told(v)?))
+        actions.told(py, batch)
     }
 
     fn __repr__(&self) -> String {
@@ -266,11 +283,13 @@ impl Policy {
         target: Option<Array>,
         actions: &mut Actions,
     ) -> PyResult<()> {
-        let (extents, agents) = (z.shape.clone(), xi.as_ref().and_then(|xi| xi.shape.first().copied()));
+        // not by their shape: [1, 20] are 20 agents too
+        let agents = xi.as_ref().map(|xi| xi.values.len() / self.file.config.task.dims);
+        let extents = z.shape.clone();
         let arrays = Arrays::given(z, target, xi);
         let mut ready = match self.taken(&extents, agents) {
             Some(ready) => ready,
-            None => Box::new(work(py, None, |_| self.prepared(&arrays, &extents, agents))?),
+            None => work(py, None, |_| self.prepared(&arrays, &extents, agents))?,
         };
         let situation = match arrays.situation(&ready.config) {
             Ok(situation) => situation,
@@ -279,15 +298,47 @@ impl Policy {
                 return Err(raised(error));
             }
         };
-        if ready.is_long() {
-            py.detach(|| ready.decide(&situation, &mut actions.u, &mut actions.v));
+        let single = |values: &[f64]| values.iter().map(|&x| x as f32).collect::<Vec<f32>>();
+        let Situation { z, target, xi } = &situation;
+        let mut decide = || ready.decide(&single(z), &single(xi), &single(target), actions);
+        if self.file.config.points() * agents.unwrap_or(self.file.config.agents) > LONG {
+            py.detach(decide);
         } else {
-            ready.decide(&situation, &mut actions.u, &mut actions.v);
+            decide();
         }
-        actions.agents = ready.config.agents;
         self.give_back(ready);
         Ok(())
     }
+
+    /// Decides without a copy about arrays that have the layout of the engine, if such a decision was made
+    /// before.
+    fn act_in_place(
+        &self,
+        z: &Bound<'_, PyAny>,
+        xi: &Bound<'_, PyAny>,
+        target: &Bound<'_, PyAny>,
+    ) -> Option<Actions> {
+        let config = &self.file.config;
+        if config.task.dims != 1 || config.task.fields.len() != 1 {
+            return None;
+        }
+        let (z, xi, target) = (line(z)?, line(xi)?, line(target)?);
+        let (z, xi, target) = (z.as_slice().ok()?, xi.as_slice().ok()?, target.as_slice().ok()?);
+        let fits = target.len() == z.len() && xi.len() * z.len() <= LONG;
+        let mut ready = if fits { self.taken(&[z.len()], Some(xi.len()))? } else { return None };
+        let mut actions = None;
+        if ready.takes(z, xi, target) {
+            ready.decide(z, xi, target, actions.insert(Actions::default()));
+        }
+        self.give_back(ready);
+        actions
+    }
+}
+
+/// An array of one axis whose numbers stand one after the other.
+fn line<'py>(given: &Bound<'py, PyAny>) -> Option<PyReadonlyArray1<'py, f32>> {
+    let line = given.cast::<PyArray1<f32>>().ok()?.try_readonly().ok()?;
+    line.is_c_contiguous().then_some(line)
 }
 
 /// A batch as its parts: as many as there are fields, or one that all of them share.

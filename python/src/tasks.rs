@@ -31,7 +31,8 @@ impl Task {
     }
 }
 
-/// The task that a user names, or gives as an object: one of ours, or one with an attribute `task` (a PDE written in Python).
+/// The task that a user names, or gives as an object: one of ours, or one with an attribute `task` (a PDE
+/// written in Python).
 pub fn task_of(given: &Bound<'_, PyAny>) -> PyResult<Arc<cinoc::control::Task>> {
     if let Ok(name) = given.cast::<PyString>() {
         return Ok(known_tasks().find(&name.to_string_lossy()).map_err(raised)?.clone());

@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 use cinoc::Failure;
 use cinoc::control::Tasks;
 use cinoc::control::config::Preset;
-use cinoc::learn::run::{CONFIG, Ended, RunError};
+use cinoc::learn::files::Tensors;
+use cinoc::learn::run::{CONFIG, Ended, METRICS, RunError};
 use cinoc::work::training::{Training, Wanted, default_folder, resumed};
+use pyo3::exceptions::PyKeyboardInterrupt;
+use cinoc::view::library::shipped;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -14,7 +17,7 @@ use crate::arrays::tensors;
 use crate::errors::{raised, wrong};
 use crate::measures::{seed_of, thread_pool};
 use crate::observer::work;
-use crate::policy::tasks_with;
+use crate::policy::{Policy, tasks_with};
 use crate::tasks::{preset_of, sets_of, task_of};
 
 /// Trains a policy; the run directory, and whether all updates are done.
@@ -27,7 +30,7 @@ fn train(
     seed: Option<i64>,
     config: Option<&Bound<'_, PyDict>>,
     out: Option<PathBuf>,
-    init: Option<PathBuf>,
+    init: Option<&Bound<'_, PyAny>>,
     cases: Option<&Bound<'_, PyAny>>,
     validation: Option<&Bound<'_, PyAny>>,
     threads: Option<i64>,
@@ -39,16 +42,18 @@ fn train(
     let wanted = Wanted { preset, method, file: None, sets: sets_of(config)?, seed, updates: None };
     let config = wanted.config(task_of(task)?.as_ref()).map_err(raised)?;
     let folder = out.unwrap_or_else(|| unused(default_folder(&config)));
-    let training = Training {
-        cases: own_cases(cases, &folder, "cases")?,
-        validation: own_cases(validation, &folder, "validation")?,
-        threads: thread_pool(threads)?,
-        config,
-        folder,
-        resume: false,
-        init,
-    };
-    run(py, &training, &tasks, watch)
+    let threads = thread_pool(threads)?;
+    let mut given = Given::new(&folder);
+    let ran = given.init(init).and_then(|init| {
+        let (cases, validation) = (given.cases(cases, "cases")?, given.cases(validation, "validation")?);
+        let training =
+            Training { config, folder: folder.clone(), resume: false, init, cases, validation, threads };
+        run(py, &training, &tasks, watch)
+    });
+    if ran.is_err() {
+        given.take_back();
+    }
+    ran
 }
 
 /// Goes on with a run; the run directory, and whether all updates are done.
@@ -90,8 +95,19 @@ fn run(
                 trained.config.train.updates, training.folder
             ))),
         }
-    })?;
+    });
+    let finished = finished.map_err(|error| before_the_first_update(py, error, &training.folder))?;
     Ok((training.folder.clone(), finished))
+}
+
+/// Says how to go on with a run that was interrupted while its cases were drawn.
+fn before_the_first_update(py: Python<'_>, error: PyErr, folder: &Path) -> PyErr {
+    let untold = error.is_instance_of::<PyKeyboardInterrupt>(py) && error.value(py).to_string().is_empty();
+    if untold && folder.join(CONFIG).exists() && !folder.join(METRICS).exists() {
+        let message = format!("before the first update; continue with cinoc.resume({folder:?})");
+        return PyKeyboardInterrupt::new_err(message);
+    }
+    error
 }
 
 /// The folder itself, or with a number if there is a run in it.
@@ -103,23 +119,71 @@ fn unused(folder: PathBuf) -> PathBuf {
     (1..).map(numbered).find(|folder| !folder.exists()).expect("numbers do not end")
 }
 
-/// A file of cases: the one that is given, or arrays that are written into the run directory.
-fn own_cases(given: Option<&Bound<'_, PyAny>>, folder: &Path, name: &str) -> PyResult<Option<PathBuf>> {
-    let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(None) };
-    let Ok(arrays) = given.cast::<PyDict>() else {
-        return given.extract().map(Some).map_err(|_| {
-            wrong(format!("{name}: give a file, or a dictionary of the arrays z0, zt and optionally xi0"))
-        });
-    };
-    if folder.join(CONFIG).exists() {
-        return Err(raised(RunError::Exists(folder.display().to_string())));
+/// What a training is given from memory: it is written into the run directory, where `cinoc.resume` finds it.
+struct Given<'a> {
+    folder: &'a Path,
+    existed: bool,
+    written: Vec<PathBuf>,
+}
+
+impl Given<'_> {
+    fn new(folder: &Path) -> Given<'_> {
+        Given { folder, existed: folder.exists(), written: Vec::new() }
     }
-    let path = folder.join(format!("{name}.safetensors"));
-    let tensors = tensors(arrays)?;
-    std::fs::create_dir_all(folder)
-        .map_err(|error| wrong(format!("cannot create {}: {error}; choose another out", folder.display())))?;
-    tensors.write(&path).map_err(|error| wrong(error.to_string()))?;
-    Ok(Some(path))
+
+    /// A policy to start from: a file, a policy, or the name of a shipped one.
+    fn init(&mut self, init: Option<&Bound<'_, PyAny>>) -> PyResult<Option<PathBuf>> {
+        let Some(init) = init.filter(|init| !init.is_none()) else { return Ok(None) };
+        if let Ok(policy) = init.cast::<Policy>() {
+            return self.write("init", &policy.get().file.to_tensors()).map(Some);
+        }
+        let path: PathBuf = init
+            .extract()
+            .map_err(|_| wrong("init: give a policy, a file, or the name of a shipped policy"))?;
+        match path.to_str().filter(|_| !path.exists()).and_then(shipped) {
+            Some(bytes) => {
+                let tensors = Tensors::from_bytes(bytes).map_err(|error| wrong(error.to_string()))?;
+                self.write("init", &tensors).map(Some)
+            }
+            None => Ok(Some(path)),
+        }
+    }
+
+    /// Cases: a file, or arrays.
+    fn cases(&mut self, given: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<Option<PathBuf>> {
+        let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(None) };
+        match given.cast::<PyDict>() {
+            Ok(arrays) => self.write(name, &tensors(arrays)?).map(Some),
+            Err(_) => given.extract().map(Some).map_err(|_| {
+                wrong(format!("{name}: give a file, or a dictionary of the arrays z0, zt and optionally xi0"))
+            }),
+        }
+    }
+
+    fn write(&mut self, name: &str, tensors: &Tensors) -> PyResult<PathBuf> {
+        let folder = self.folder.display();
+        if self.folder.join(CONFIG).exists() {
+            return Err(raised(RunError::Exists(folder.to_string())));
+        }
+        std::fs::create_dir_all(self.folder)
+            .map_err(|error| wrong(format!("cannot create {folder}: {error}; choose another out")))?;
+        let path = self.folder.join(format!("{name}.safetensors"));
+        tensors.write(&path).map_err(|error| wrong(error.to_string()))?;
+        self.written.push(path.clone());
+        Ok(path)
+    }
+
+    /// A request that was refused leaves nothing behind.
+    fn take_back(&self) {
+        if self.folder.join(CONFIG).exists() {
+            return;
+        }
+        // what cannot be removed does no harm
+        self.written.iter().for_each(|path| drop(std::fs::remove_file(path)));
+        if !self.existed && !self.written.is_empty() {
+            drop(std::fs::remove_dir(self.folder));
+        }
+    }
 }
 
 /// Adds them to the module.

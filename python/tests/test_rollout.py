@@ -28,6 +28,15 @@ def test_a_rollout_has_everything_that_happened() -> None:
     assert rollout.agents == rollout.config["agents"] == 9 and rollout.task == "heat2d"
 
 
+def test_many_cases_are_rolled_out_in_parts() -> None:
+    policy = cinoc.Policy("heat1d")
+    many, few = policy.rollout(300), policy.rollout(32)
+    assert many.z.shape == (300, 300, 100) and many.xi is not None and many.xi.shape == (300, 300, 8)
+    np.testing.assert_array_equal(many.z[:32], few.z)
+    found = cinoc.evaluate(policy, 300)
+    np.testing.assert_allclose(many.error[:, -1], found["per_case"], rtol=1e-6)
+
+
 def test_own_cases_noise_and_failures() -> None:
     policy = cinoc.Policy("heat1d")
     few = {"time.steps": 6}

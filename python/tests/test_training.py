@@ -3,6 +3,8 @@
 import os
 import signal
 import subprocess
+import sys
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -83,7 +85,7 @@ def test_an_interrupted_training_leaves_its_checkpoint(folder: Path) -> None:
         if update == 3:
             os.kill(os.getpid(), signal.SIGINT)
 
-    with pytest.raises(KeyboardInterrupt, match=r"after 3 of 6 updates; continue with cinoc.resume\(\"run\"\)"):
+    with pytest.raises(KeyboardInterrupt, match=r"3 of 6 updates; continue with cinoc.resume\(\"run\"\)"):
         cinoc.train("heat1d", config=SMALL, out="run", callback=callback)
     assert (folder / "run" / "checkpoint.safetensors").exists()
     assert policy_bytes(cinoc.resume("run")) == policy_bytes(cinoc.train("heat1d", config=SMALL, out="whole"))
@@ -105,16 +107,33 @@ def test_drawing_cases_can_be_interrupted(folder: Path) -> None:
     assert not (folder / "run" / "metrics.jsonl").exists()
 
 
+def test_an_interrupted_drawing_says_how_to_go_on(folder: Path) -> None:
+    script = "import cinoc, sys; cinoc.train('ks1d', config={'data.pool': 20000}, out='run')"
+    child = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
+    while not (folder / "run" / "config.toml").exists():
+        assert child.poll() is None
+        time.sleep(0.05)
+    child.send_signal(signal.SIGINT)
+    _, error = child.communicate()
+    assert child.returncode != 0 and 'before the first update; continue with cinoc.resume("run")' in error
+
+
 def test_own_cases_and_a_first_policy(folder: Path) -> None:
     some = cinoc.Policy("heat1d").rollout(4, config={"time.steps": 1})
     cases = {"z0": some.z0, "zt": some.target}
     cinoc.Policy("heat1d").save("first.safetensors")
-    run = cinoc.train("heat1d", config=SMALL, out="run", cases=cases, validation=cases, init="first.safetensors")
+    firsts: list[str | cinoc.Policy] = ["first.safetensors", "heat1d", cinoc.Policy("heat1d")]
+    runs = [
+        cinoc.train("heat1d", config=SMALL, out=f"run{i}", cases=cases, validation=cases, init=first)
+        for i, first in enumerate(firsts)
+    ]
+    run = runs[0]
+    assert policy_bytes(run) == policy_bytes(runs[1]) == policy_bytes(runs[2])
     assert (run.path / "cases.safetensors").exists() and (run.path / "inputs.json").exists()
     shift = abs(run.policy.parameters - cinoc.Policy("heat1d").parameters).max()
     assert 0 < shift < 0.1
     with pytest.raises(cinoc.ConfigError, match="holds a run already"):
-        cinoc.train("heat1d", config=SMALL, out="run", cases=cases)
+        cinoc.train("heat1d", config=SMALL, out="run0", cases=cases)
 
 
 def test_doubts_are_warnings(folder: Path) -> None:

@@ -448,6 +448,20 @@ pub struct Recorded<T> {
     pub error: Vec<T>,
 }
 
+impl<T> Recorded<T> {
+    /// Adds the cases that come next.
+    pub fn append(&mut self, next: Recorded<T>) {
+        let some = |all: &mut Option<Vec<T>>, next: Option<Vec<T>>| {
+            all.iter_mut().zip(next).for_each(|(all, next)| all.extend(next));
+        };
+        self.z.extend(next.z);
+        some(&mut self.xi, next.xi);
+        some(&mut self.u, next.u);
+        some(&mut self.v, next.v);
+        self.error.extend(next.error);
+    }
+}
+
 /// Where a field left the finite numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BlowUp {

@@ -3,9 +3,11 @@
 use super::Watcher;
 use super::subject::{Resolved, TRAJECTORIES};
 use crate::failure::Failure;
-use cinoc_control::Config;
+use cinoc_control::rollout::Recorded;
+use cinoc_control::{Config, Trajectories};
 use cinoc_lab::published::{Reported, reported};
 use cinoc_learn::evaluate::{Evaluation, Evaluator, Metric, Rollouts, Tally};
+use cinoc_learn::memory::Needs;
 use cinoc_learn::policy_file::PolicyFile;
 use serde::Serialize;
 
@@ -23,8 +25,8 @@ pub struct Evaluated<'a> {
     pub trained_agents: usize,
     /// Which error the next one is about: `final`, `half` or `time_mean`.
     pub measure: &'static str,
-    /// The error in units of that with the trained number of agents, all else the same; `null` where that number
-    /// cannot run, because the cases say where other agents start.
+    /// The error in units of that with the trained number of agents, all else the same; `null` where that
+    /// number cannot run, because the cases say where other agents start.
     pub relative_to_trained: Option<f64>,
     /// All settings of the evaluation.
     pub settings: &'a Config,
@@ -65,11 +67,38 @@ pub fn evaluate<'a>(
     })
 }
 
+/// Everything that happened to all cases, with and without control.
+pub fn roll_out(
+    policy: &PolicyFile,
+    subject: &Resolved,
+    seed: u64,
+    watcher: &dyn Watcher,
+) -> Result<[Recorded<f32>; 2], Failure> {
+    let Resolved { config, cases, threads, .. } = subject;
+    Needs::evaluation(config, cases.count, cases.count, *threads).check()?;
+    let evaluator = Evaluator::new(config, &policy.params, cases, seed, *threads);
+    let mut recorded: Option<[Recorded<f32>; 2]> = None;
+    watcher.begin("rolling out", cases.count);
+    for part in evaluator.parts(TRAJECTORIES) {
+        go_on(watcher)?;
+        let end = part.end;
+        let Rollouts { controlled, uncontrolled, .. } = evaluator.roll_out(part)?;
+        let part = [controlled, uncontrolled].map(Trajectories::into_recorded);
+        match &mut recorded {
+            None => recorded = Some(part),
+            Some(all) => all.iter_mut().zip(part).for_each(|(all, part)| all.append(part)),
+        }
+        watcher.reached(end);
+    }
+    watcher.end();
+    recorded.ok_or_else(|| Failure::Request("there are no cases".into()))
+}
+
 fn go_on(watcher: &dyn Watcher) -> Result<(), Failure> {
     if watcher.keep_going() {
         return Ok(());
     }
-    Err(Failure::Interrupted("an evaluation keeps nothing; start it again".into()))
+    Err(Failure::Interrupted("nothing is kept; start it again".into()))
 }
 
 /// The error that is reported of a task, and its name in the JSON object.

@@ -1,7 +1,7 @@
 //! What a front end asks for: a training, a policy under given circumstances, an evaluation, a sweep.
 //!
-//! The command line and the Python package do the same work with these functions. Each front end reads its own
-//! arguments, and hears of the work through a [`Watcher`].
+//! The command line and the Python package do the same work with these functions. Each front end reads its
+//! own arguments, and hears of the work through a [`Watcher`].
 
 pub mod evaluation;
 pub mod gradients;

@@ -200,8 +200,8 @@ fn only_training(set: &str) -> bool {
     key == "data.pool" || ["train.", "loss.", "method."].iter().any(|section| key.starts_with(section))
 }
 
-/// The config whose cases are drawn: that of the training on the same domain, so that policies are compared on the
-/// same cases whatever the grid and the coefficients are; but with the data that are asked for.
+/// The config whose cases are drawn: that of the training on the same domain, so that policies are compared
+/// on the same cases whatever the grid and the coefficients are; but with the data that are asked for.
 fn source_of_cases(trained: &Config, config: &Config) -> Config {
     let same_domain = trained.axes().iter().zip(config.axes()).all(|(a, b)| a.length == b.length);
     if !same_domain {

@@ -109,8 +109,8 @@ pub struct Trained {
     pub config: Config,
     /// The files it was given.
     pub inputs: Inputs,
-    /// Cases that it was not trained on, and what they are in words. Settings are chosen by looking at reports:
-    /// these are never test cases.
+    /// Cases that it was not trained on, and what they are in words. Settings are chosen by looking at
+    /// reports: these are never test cases.
     pub held_out: (Cases, String),
 }
 
@@ -174,7 +174,8 @@ impl Training {
         Ok(Inputs { init, cases, validation })
     }
 
-    /// A directory that cannot be made is a wrong request; a file that cannot be written later is a failed run.
+    /// A directory that cannot be made is a wrong request; a file that cannot be written later is a failed
+    /// run.
     fn open(&self, inputs: &Inputs, tasks: &Tasks) -> Result<Run, Failure> {
         let run = match (self.resume, &inputs.init) {
             (true, _) => Run::resume(&self.folder, &self.config, inputs),
