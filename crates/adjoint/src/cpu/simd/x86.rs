@@ -212,19 +212,6 @@ avx!(F32x16, __m512, f32, 16, 8, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_
         16 => _mm512_loadu_ps(from),
     }
 });
-avx!(F64x8, __m512d, f64, 8, 8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_fmadd_pd,
-    _mm512_fnmadd_pd, _mm512_sqrt_pd,
-    { add = _mm512_add_pd, sub = _mm512_sub_pd, mul = _mm512_mul_pd, div = _mm512_div_pd, min =
-        _mm512_min_pd, max = _mm512_max_pd },
-    (512 _mm512_maskz_loadu_pd _mm512_mask_storeu_pd _mm512_scalef_pd _mm512_roundscale_pd
-        _mm512_cmp_pd_mask _mm512_mask_blend_pd _mm512_abs_pd _mm512_reduce_add_pd), {
-    repeat! { f64, from,
-        1 => _mm512_set1_pd(*from),
-        2 => _mm512_broadcast_f64x2(_mm_loadu_pd(from)),
-        4 => _mm512_broadcast_f64x4(_mm256_loadu_pd(from)),
-        8 => _mm512_loadu_pd(from),
-    }
-});
 avx!(F32x8, __m256, f32, 8, 4, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_fmadd_ps,
     _mm256_fnmadd_ps, _mm256_sqrt_ps,
     { add = _mm256_add_ps, sub = _mm256_sub_ps, mul = _mm256_mul_ps, div = _mm256_div_ps, min =
