@@ -1,5 +1,7 @@
 //! The native half of the Python package `cinoc`.
 
+mod autoreset;
+mod environment;
 mod errors;
 mod tasks;
 
@@ -7,5 +9,6 @@ use pyo3::prelude::*;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    environment::register(module)?;
     tasks::register(module)
 }
