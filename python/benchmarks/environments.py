@@ -29,6 +29,7 @@ import cinoc
 
 COPIES = 32
 POINTS, LENGTH, STEP = 128, 22.0, 0.05
+SPIN_UP = {"ks1d": 20.0, "ks2d": 20.0, "turb2d": 0.2}
 
 
 def rate(step: Callable[[], object], steps: int, seconds: float = 0.5) -> float:
@@ -42,12 +43,8 @@ def rate(step: Callable[[], object], steps: int, seconds: float = 0.5) -> float:
 
 
 def ours(task: str) -> Callable[[], float]:
-    """The vector environment. How states were spun up does not matter for speed."""
-    quick = {"data.pool": 32}
-    if task in ("ks1d", "ks2d"):
-        quick["data.spin_up"] = 1.0
-    if task == "turb2d":
-        quick["data.spin_up"] = 0.01
+    """The vector environment. States are spun up for a short time: their history does not matter for speed."""
+    quick = {"data.pool": COPIES, **({"data.spin_up": SPIN_UP[task]} if task in SPIN_UP else {})}
     envs = gymnasium.make_vec(f"cinoc/{task}-v0", num_envs=COPIES, config=quick)
     envs.reset(seed=0)
     actions = (0.1 * envs.action_space.high).astype(np.float32)

@@ -90,16 +90,14 @@ impl Copies {
 
     /// Begins episodes in the chosen copies: the first of a seed, or the next one.
     pub fn reset(&mut self, seeds: &[Option<u64>], mask: &[bool]) -> Result<Seen, String> {
-        for (copy, _) in mask.iter().enumerate().filter(|(_, chosen)| **chosen) {
+        if self.sequences.iter().zip(mask).any(|(copy, chosen)| !chosen && copy.phase == Phase::New) {
+            return Err("not every copy has been reset; call reset() without a mask first".to_string());
+        }
+        for copy in (0..mask.len()).filter(|&copy| mask[copy]) {
             if let Some(seed) = seeds[copy] {
                 self.sequences[copy] = Sequence { seed, next: 0, phase: Phase::New };
-            } else if self.sequences[copy].phase == Phase::New {
-                return Err("the environment has no seed yet; give one".to_string());
             }
             self.begin(copy);
-        }
-        if self.sequences.iter().any(|sequence| sequence.phase == Phase::New) {
-            return Err("not every copy has been reset; call reset() without a mask first".to_string());
         }
         let states = self.states();
         let errors = (0..mask.len()).map(|copy| f64::from(self.episodes.first_error(copy)));

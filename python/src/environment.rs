@@ -10,6 +10,7 @@ use cinoc::control::{Config, Pool, policy};
 use cinoc::learn::memory::Needs;
 use cinoc::learn::pool::{cache_folder, cached};
 use cinoc::learn::rl::episodes::Episodes;
+use cinoc::prelude::Tasks;
 use numpy::ndarray::{Array2, Array3};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -372,7 +373,9 @@ impl Environments {
 
 /// Draws the cases, measures the unit of rewards, and makes the copies.
 fn start(config: &Config, copies: usize, hold: usize, threads: usize) -> Result<Episodes, cinoc::Failure> {
-    let folder = cache_folder();
+    // the cases of a PDE written in Python change with its code, which the cache does not know
+    let known = Tasks::built_in().find(&config.task.name).is_ok_and(|task| Arc::ptr_eq(task, &config.task));
+    let folder = cache_folder().filter(|_| known);
     let (seed, pool) = (config.train.seed, config.data.pool);
     let drawing = cinoc::adjoint::Threads::new(threads);
     let cases = cached(config, seed, Pool::Training, pool, &drawing, folder.as_deref(), &|_, _| {});
