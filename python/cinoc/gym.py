@@ -124,7 +124,7 @@ class FieldEnv(gymnasium.Env[Numbers, Numbers]):
         obs_mode: "state" for the whole state, "local" for what each agent sees.
         action_units: "physical", shape `(actions, agents)`, or "normalized", flat and from -1 to 1.
         max_episode_steps: decisions in an episode; those of the preset if left out.
-        threads: threads to draw initial states with; all processors if left out.
+        threads: threads; as many as are worth it if left out.
         render_mode: "rgb_array" or "human".
     """
 

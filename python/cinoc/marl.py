@@ -181,7 +181,7 @@ def parallel_env(task: Any, agents: int | None = None, **options: Any) -> FieldP
         config: settings that differ from the preset, such as `{"failure.share": 0.25, "failure.step": 50}`.
         action_units: "physical", or "normalized": from -1 to 1.
         max_cycles: decisions in an episode; those of the preset if left out.
-        threads: threads to draw initial states with; all processors if left out.
+        threads: threads; as many as are worth it if left out.
         render_mode: "rgb_array" or "human".
     """
     return FieldParallelEnv(task, agents, **options)

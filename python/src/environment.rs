@@ -10,7 +10,7 @@ use cinoc::control::{Config, Pool, policy};
 use cinoc::learn::memory::Needs;
 use cinoc::learn::pool::{cache_folder, cached};
 use cinoc::learn::rl::episodes::Episodes;
-use cinoc::prelude::Tasks;
+use cinoc::prelude::{Tasks, Threads};
 use numpy::ndarray::{Array2, Array3};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -23,6 +23,9 @@ use crate::tasks::{config_of, task_of};
 
 /// Copies of the physics per chunk, as the RL baselines have it.
 const TOGETHER: usize = 16;
+
+/// Numbers in the fields of all copies that keep a thread busy. With fewer, waking it takes longer than its work.
+const WORTH_A_THREAD: usize = 8192;
 
 /// Cases whose first cost is the unit of rewards: the same for any number of copies.
 const UNIT_CASES: usize = 32;
@@ -96,7 +99,6 @@ impl Environments {
         }
         Needs::environments(&config, copies).check().map_err(raised)?;
 
-        let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
         let started = py
             .detach(|| start(&config, copies, hold, threads))
             .map(|episodes| Copies::new(episodes, autoreset, local))
@@ -372,16 +374,25 @@ impl Environments {
 }
 
 /// Draws the cases, measures the unit of rewards, and makes the copies.
-fn start(config: &Config, copies: usize, hold: usize, threads: usize) -> Result<Episodes, cinoc::Failure> {
+fn start(
+    config: &Config,
+    copies: usize,
+    hold: usize,
+    asked: Option<usize>,
+) -> Result<Episodes, cinoc::Failure> {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
     // the cases of a PDE written in Python change with its code, which the cache does not know
     let known = Tasks::built_in().find(&config.task.name).is_ok_and(|task| Arc::ptr_eq(task, &config.task));
     let folder = cache_folder().filter(|_| known);
     let (seed, pool) = (config.train.seed, config.data.pool);
-    let drawing = cinoc::adjoint::Threads::new(threads);
+    let drawing = Threads::new(asked.unwrap_or(processors));
     let cases = cached(config, seed, Pool::Training, pool, &drawing, folder.as_deref(), &|_, _| {});
     cases.check_finite(config)?;
     let cases = Arc::new(cases);
-    let threads = |copies: usize| threads.min(copies.div_ceil(TOGETHER));
+    let threads = |copies: usize| {
+        let worth = copies * config.state_size() / WORTH_A_THREAD;
+        asked.unwrap_or(worth.clamp(1, processors)).min(copies.div_ceil(TOGETHER))
+    };
 
     let first = UNIT_CASES.min(pool);
     let mut measured = Episodes::new(config, cases.clone(), first, hold, TOGETHER, threads(first));
