@@ -1,6 +1,8 @@
 //! The native half of the Python package `cinoc`.
 
 mod arrays;
+mod autoreset;
+mod environment;
 mod errors;
 mod measures;
 mod observer;
@@ -10,6 +12,7 @@ mod policy;
 mod recording;
 mod tasks;
 mod training;
+mod view;
 
 use pyo3::prelude::*;
 
@@ -19,6 +22,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     pde::register(module)?;
     physics::register(module)?;
     policy::register(module)?;
+    environment::register(module)?;
     measures::register(module)?;
-    training::register(module)
+    training::register(module)?;
+    view::register(module)
 }

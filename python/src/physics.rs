@@ -26,7 +26,7 @@ pub struct Physics {
     config: Config,
     /// How many threads; the process that has them, and themselves.
     count: usize,
-    threads: Mutex<(u32, Arc<Threads>)>,
+    threads: Mutex<(u32, Threads)>,
     single: Programs<f32>,
     double: Programs<f64>,
 }
@@ -76,12 +76,12 @@ impl Physics {
     ) -> PyResult<Physics> {
         let mut config = config_of(task_of(task)?.as_ref(), preset, "cinoc", settings)?.plain();
         (config.noise.sensor, config.noise.actuator, config.failure.share) = (0.0, 0.0, 0.0);
-        let count = match threads {
-            Some(0) => return Err(wrong("threads = 0: must be 1 or more")),
-            Some(count) => count,
-            None => std::thread::available_parallelism().map_or(1, usize::from),
-        };
-        let threads = py.detach(|| Mutex::new((std::process::id(), Arc::new(Threads::new(count)))));
+        if threads == Some(0) {
+            return Err(wrong("threads = 0: must be 1 or more"));
+        }
+        let threads = py.detach(|| cinoc::work::threads(threads)).map_err(raised)?;
+        let count = threads.count();
+        let threads = Mutex::new((std::process::id(), threads));
         Ok(Physics { config, count, threads, single: Mutex::default(), double: Mutex::default() })
     }
 
@@ -179,7 +179,7 @@ impl Physics {
         programs.entry(chunk).or_insert_with(make).clone()
     }
 
-    fn threads(&self) -> Arc<Threads> {
+    fn threads(&self) -> Threads {
         let mut held = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         let here = std::process::id();
         if held.0 != here {

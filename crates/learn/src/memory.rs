@@ -78,6 +78,18 @@ impl Needs {
         Needs { parts }
     }
 
+    /// Of so many environments side by side, whose actions are given.
+    pub fn environments(config: &Config, copies: usize) -> Needs {
+        let (sizes, steps) = (Sizes::of(config), config.time.steps as f64);
+        let copy = sizes.values + steps * (sizes.inputs + sizes.agents) + 8.0 * sizes.state;
+        Needs {
+            parts: vec![
+                ("cases", 2.0 * DOUBLE * config.data.pool as f64 * sizes.state),
+                ("copies", SINGLE * copies as f64 * copy),
+            ],
+        }
+    }
+
     /// Of rolling out so many cases with and without control, at most `at_once` of them at a time.
     pub fn evaluation(config: &Config, cases: usize, at_once: usize, threads: usize) -> Needs {
         let sizes = Sizes::of(config);
@@ -152,6 +164,7 @@ impl Needs {
             "pairs of agents" => "agents, or set loss.coll=0",
             "stored values" => "train.memory_mb",
             "validation" => "train.validation_cases",
+            "copies" => "the number of environments, time.steps or grid.n",
             "replay buffer" => "method.off_policy.buffer",
             "decisions" => "method.on_policy.envs or method.on_policy.horizon",
             "parameters" => "policy.conv, method.hidden or observe.patch",

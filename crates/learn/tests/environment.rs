@@ -7,6 +7,7 @@ use cinoc_control::policy::initial_params;
 use cinoc_control::random::{Purpose, stream};
 use cinoc_control::{Cases, ClosedLoop, Config, Decision, Disturbance, Pool, agents::start_positions};
 use cinoc_learn::rl::environment::Environment;
+use cinoc_learn::rl::episodes::Episodes;
 use cinoc_learn::rl::field::FieldEnvironment;
 use cinoc_learn::rl::views::Views;
 
@@ -194,6 +195,58 @@ fn an_agent_sees_the_error_around_it_and_knows_where_it_is() {
         assert!((view(0, 2 * seen, agent) - 0.3).abs() < 1e-6);
         let first_wave = (std::f32::consts::PI * positions[agent]).sin();
         assert!((view(0, 3 * seen, agent) - first_wave).abs() < 1e-5);
+    }
+}
+
+#[test]
+fn an_episode_is_decided_by_its_seed_and_its_number() {
+    let config = config("heat1d", &["time.steps=6", "noise.sensor=0.1", "data.pool=4"]);
+    let pool = Cases::draw(&config, 0, Pool::Training, 4, &Threads::new(1), &|_, _| {});
+    let mut episodes = Episodes::new(&config, pool, 3, 2, 16, 1);
+    for (copy, (seed, number)) in [(5, 0), (5, 1), (5, 0)].into_iter().enumerate() {
+        episodes.begin(copy, seed, number);
+    }
+    let (size, actions) = (episodes.state_size(), vec![0.4; 3 * 2 * config.agents]);
+    let first = episodes.states();
+    assert!(first[..size] == first[2 * size..] && first[..size] != first[size..2 * size]);
+    let mut shown = vec![0.0; size];
+    episodes.first_state(1, &mut shown);
+    assert_eq!(shown, first[size..2 * size]);
+    let transitions: Vec<_> = (0..3).map(|_| episodes.step(&actions)).collect();
+    assert_eq!(transitions[2].truncated, [true; 3], "no copy begins again by itself");
+    assert_ne!(episodes.states(), first);
+    (0..3).for_each(|copy| episodes.rewind(copy));
+    assert_eq!(episodes.states(), first);
+    assert_eq!(episodes.step(&actions), transitions[0]);
+}
+
+#[test]
+fn errors_and_efforts_are_those_of_the_last_control_step() {
+    let config = config("heat1d", &["time.steps=6"]);
+    let cases = cases(&config);
+    let mut episodes = Episodes::new(&config, cases.clone(), 1, 1, 16, 1);
+    episodes.begin(0, 0, 0);
+    let error = |z: &[f32]| {
+        let squares = z.iter().zip(cases.zt(0)).map(|(z, target)| (f64::from(*z) - target).powi(2));
+        squares.sum::<f64>() / config.points() as f64
+    };
+    let close = |found: f32, expected: f64| assert!((f64::from(found) / expected - 1.0).abs() < 1e-4);
+    close(episodes.first_error(0), error(&episodes.states()[..config.points()]));
+    let next = episodes.step(&vec![0.5; 2 * config.agents]).next;
+    close(episodes.errors()[0], error(&next[..config.points()]));
+    close(episodes.efforts()[0], (0.5 * config.actuation.u_max.unwrap()).powi(2));
+}
+
+#[test]
+fn agents_fail_when_the_settings_say_so_and_do_nothing_afterwards() {
+    let config = config("ks1d", &["time.steps=6", "data.spin_up=5", "failure.share=0.5", "failure.step=2"]);
+    let mut episodes = Episodes::new(&config, cases(&config), 1, 1, 16, 1);
+    episodes.begin(0, 0, 0);
+    for step in 0..6 {
+        let working = episodes.alive(0).iter().sum::<f32>();
+        assert_eq!(working, if step < 2 { 8.0 } else { 4.0 });
+        episodes.step(&[1.0; 8]);
+        assert!((episodes.efforts()[0] - working / 8.0).abs() < 1e-6);
     }
 }
 

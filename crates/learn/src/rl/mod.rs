@@ -3,6 +3,7 @@
 //! | file | contents |
 //! |---|---|
 //! | [`environment`] | interface of a problem: states, actions, rewards; [`field`] implements it for a task |
+//! | [`episodes`] | copies of a task in episodes that a caller begins |
 //! | [`views`] | observations of each agent, as numbers |
 //! | [`ppo`] | PPO, and MAPPO if agents decide separately |
 //! | [`td3`] | TD3, and MATD3 |
@@ -14,6 +15,7 @@
 pub mod advantage;
 mod baseline;
 pub mod environment;
+pub mod episodes;
 pub mod field;
 pub mod ppo;
 pub mod replay;
