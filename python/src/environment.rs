@@ -385,21 +385,21 @@ fn start(
     let known = Tasks::built_in().find(&config.task.name).is_ok_and(|task| Arc::ptr_eq(task, &config.task));
     let folder = cache_folder().filter(|_| known);
     let (seed, pool) = (config.train.seed, config.data.pool);
-    let drawing = Threads::new(asked.unwrap_or(processors));
+    let drawing = cinoc::work::threads(asked)?;
     let cases = cached(config, seed, Pool::Training, pool, &drawing, folder.as_deref(), &|_, _| {});
     cases.check_finite(config)?;
     let cases = Arc::new(cases);
     let threads = |copies: usize| {
         let worth = copies * config.state_size() / WORTH_A_THREAD;
-        asked.unwrap_or(worth.clamp(1, processors)).min(copies.div_ceil(TOGETHER))
+        Threads::new(asked.unwrap_or(worth.clamp(1, processors)).min(copies.div_ceil(TOGETHER)))
     };
 
     let first = UNIT_CASES.min(pool);
-    let mut measured = Episodes::new(config, cases.clone(), first, hold, TOGETHER, threads(first));
+    let mut measured = Episodes::new(config, cases.clone(), first, hold, TOGETHER, &threads(first)?);
     (0..first).for_each(|copy| measured.begin(copy, seed, copy as u64));
     let unit = measured.first_cost();
     drop(measured);
-    let mut episodes = Episodes::new(config, cases, copies, hold, TOGETHER, threads(copies));
+    let mut episodes = Episodes::new(config, cases, copies, hold, TOGETHER, &threads(copies)?);
     episodes.set_cost_unit(unit);
     Ok(episodes)
 }

@@ -184,7 +184,8 @@ impl Physics {
         let here = std::process::id();
         if held.0 != here {
             // threads are lost in a fork, and cannot be told to end
-            std::mem::forget(std::mem::replace(&mut *held, (here, Arc::new(Threads::new(self.count)))));
+            let again = Threads::new(self.count).unwrap_or_else(|_| Threads::one());
+            std::mem::forget(std::mem::replace(&mut *held, (here, again)));
         }
         held.1.clone()
     }

@@ -7,9 +7,9 @@ use cinoc::control::Tasks;
 use cinoc::control::config::Preset;
 use cinoc::learn::files::Tensors;
 use cinoc::learn::run::{CONFIG, Ended, METRICS, RunError};
+use cinoc::view::library::shipped;
 use cinoc::work::training::{Training, Wanted, default_folder, resumed};
 use pyo3::exceptions::PyKeyboardInterrupt;
-use cinoc::view::library::shipped;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

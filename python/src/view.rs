@@ -12,11 +12,12 @@ use crate::policy::Policy;
 /// Serves policies, and the shipped ones, on a thread of its own that lives as long as the process. Returns the address.
 #[pyfunction]
 fn serve(policies: Vec<PyRef<'_, Policy>>, port: u16, token: Option<&str>) -> PyResult<String> {
-    if token.is_some_and(|token| token.len() < 16 || !token.bytes().all(|byte| byte.is_ascii_alphanumeric())) {
+    if token.is_some_and(|token| token.len() < 16 || !token.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+    {
         return Err(wrong("token: must be at least 16 letters and digits"));
     }
     let offered = policies.iter().enumerate().map(|(number, policy)| {
-        let file = policy.file();
+        let file = policy.file.as_ref().clone();
         Offered::new(format!("policy {} ({})", number + 1, file.config.task), file)
     });
     let library = Library::new(offered.collect()).map_err(raised)?;

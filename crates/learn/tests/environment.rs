@@ -201,8 +201,8 @@ fn an_agent_sees_the_error_around_it_and_knows_where_it_is() {
 #[test]
 fn an_episode_is_decided_by_its_seed_and_its_number() {
     let config = config("heat1d", &["time.steps=6", "noise.sensor=0.1", "data.pool=4"]);
-    let pool = Cases::draw(&config, 0, Pool::Training, 4, &Threads::new(1), &|_, _| {});
-    let mut episodes = Episodes::new(&config, pool, 3, 2, 16, 1);
+    let pool = Cases::draw(&config, 0, Pool::Training, 4, &Threads::one(), &|_, _| {});
+    let mut episodes = Episodes::new(&config, pool, 3, 2, 16, &Threads::one());
     for (copy, (seed, number)) in [(5, 0), (5, 1), (5, 0)].into_iter().enumerate() {
         episodes.begin(copy, seed, number);
     }
@@ -224,7 +224,7 @@ fn an_episode_is_decided_by_its_seed_and_its_number() {
 fn errors_and_efforts_are_those_of_the_last_control_step() {
     let config = config("heat1d", &["time.steps=6"]);
     let cases = cases(&config);
-    let mut episodes = Episodes::new(&config, cases.clone(), 1, 1, 16, 1);
+    let mut episodes = Episodes::new(&config, cases.clone(), 1, 1, 16, &Threads::one());
     episodes.begin(0, 0, 0);
     let error = |z: &[f32]| {
         let squares = z.iter().zip(cases.zt(0)).map(|(z, target)| (f64::from(*z) - target).powi(2));
@@ -240,7 +240,7 @@ fn errors_and_efforts_are_those_of_the_last_control_step() {
 #[test]
 fn agents_fail_when_the_settings_say_so_and_do_nothing_afterwards() {
     let config = config("ks1d", &["time.steps=6", "data.spin_up=5", "failure.share=0.5", "failure.step=2"]);
-    let mut episodes = Episodes::new(&config, cases(&config), 1, 1, 16, 1);
+    let mut episodes = Episodes::new(&config, cases(&config), 1, 1, 16, &Threads::one());
     episodes.begin(0, 0, 0);
     for step in 0..6 {
         let working = episodes.alive(0).iter().sum::<f32>();

@@ -75,8 +75,8 @@ pub fn roll_out(
     watcher: &dyn Watcher,
 ) -> Result<[Recorded<f32>; 2], Failure> {
     let Resolved { config, cases, threads, .. } = subject;
-    Needs::evaluation(config, cases.count, cases.count, *threads).check()?;
-    let evaluator = Evaluator::new(config, &policy.params, cases, seed, *threads);
+    Needs::evaluation(config, cases.count, cases.count, threads.count()).check()?;
+    let evaluator = Evaluator::new(config, &policy.params, cases, seed, threads);
     let mut recorded: Option<[Recorded<f32>; 2]> = None;
     watcher.begin("rolling out", cases.count);
     for part in evaluator.parts(TRAJECTORIES) {

@@ -42,8 +42,8 @@ const NOTHING: f32 = 1e-20;
 /// use cinoc_learn::rl::episodes::Episodes;
 ///
 /// let config = Config::preset("heat1d").unwrap();
-/// let cases = Cases::draw(&config, 0, Pool::Training, 4, &Threads::new(1), &|_, _| {});
-/// let mut episodes = Episodes::new(&config, cases, 2, 1, 16, 1);
+/// let cases = Cases::draw(&config, 0, Pool::Training, 4, &Threads::one(), &|_, _| {});
+/// let mut episodes = Episodes::new(&config, cases, 2, 1, 16, &Threads::one());
 /// (0..2).for_each(|copy| episodes.begin(copy, 7, 0));
 /// let transition = episodes.step(&vec![0.0; 2 * episodes.actions() * config.agents]);
 /// // the same seed is the same episode
@@ -86,7 +86,7 @@ impl Episodes {
         copies: usize,
         hold: usize,
         chunk: usize,
-        threads: usize,
+        threads: &Threads,
     ) -> Episodes {
         let config = config.plain();
         let (step, action) = driven_trace(&config);
@@ -101,7 +101,7 @@ impl Episodes {
             copies: (0..copies).map(|_| Episode::default()).collect(),
             cost_unit: 1.0,
             hold: hold.min(config.time.steps),
-            threads: Threads::new(threads),
+            threads: threads.clone(),
             pool: pool.into(),
             inputs: step.inputs,
             records: step.records,

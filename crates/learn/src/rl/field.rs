@@ -1,6 +1,6 @@
 //! A control task as an RL environment: [`Episodes`] that follow each other by themselves.
 
-use cinoc_adjoint::{Tracer, Var};
+use cinoc_adjoint::{Threads, Tracer, Var};
 use cinoc_control::config::Network;
 use cinoc_control::policy::{self, Layer, Policy, Sight};
 use cinoc_control::{Cases, Config};
