@@ -54,7 +54,7 @@ struct Arrays<'py, T: Element>(Vec<Option<PyReadonlyArray1<'py, T>>>);
 
 impl<'py, T: Element> Arrays<'py, T> {
     fn new(given: &[Option<Bound<'py, PyAny>>]) -> PyResult<Arrays<'py, T>> {
-        let array = |one: &Option<Bound<'py, PyAny>>| one.as_ref().map(|one| Ok(one.extract()?)).transpose();
+        let array = |one: &Option<Bound<'py, PyAny>>| one.as_ref().map(|one| one.extract()).transpose();
         Ok(Arrays(given.iter().map(array).collect::<PyResult<_>>()?))
     }
 
