@@ -232,6 +232,9 @@ fn errors_and_efforts_are_those_of_the_last_control_step() {
     };
     let close = |found: f32, expected: f64| assert!((f64::from(found) / expected - 1.0).abs() < 1e-4);
     close(episodes.first_error(0), error(&episodes.states()[..config.points()]));
+    let unit = episodes.first_cost();
+    episodes.set_cost_unit(unit);
+    episodes.begin(0, 0, 0);
     let next = episodes.step(&vec![0.5; 2 * config.agents]).next;
     close(episodes.errors()[0], error(&next[..config.points()]));
     close(episodes.efforts()[0], (0.5 * config.actuation.u_max.unwrap()).powi(2));
