@@ -49,6 +49,7 @@ let cross = null;
 /** @type {Gif | null} */
 let gif = null;
 let spokenAt = 0;
+let frames = 0;
 
 // --- talking to the server
 
@@ -203,6 +204,7 @@ function shown(next) {
   if (!scene) return;
   if (frame && next.step < frame.step) chart.clear();
   frame = next;
+  frames++;
   chart.add(next.step, next.errors);
   text("error-controlled").textContent = short(next.errors[0]);
   text("error-uncontrolled").textContent = short(next.errors[1]);
@@ -494,6 +496,7 @@ Object.assign(window, {
           }
         : null;
     },
+    frames: () => frames,
     positions: () => (frame ? Array.from(frame.panes[0].xi) : []),
     field: () => (frame ? Array.from(frame.panes[0].z) : []),
     /** Where an agent is drawn, in CSS pixels of the field. @param {number} agent */
