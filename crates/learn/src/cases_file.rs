@@ -185,15 +185,7 @@ mod tests {
 
     #[test]
     fn targets_of_the_tracked_field_move_and_others_are_0() {
-        use cinoc_control::{Field, Task};
-        let task = Task::new(
-            "pair",
-            cinoc_pde::Boundary::Dirichlet,
-            "[physics]\nnu = 0.1",
-            |config| cinoc_pde::Heat::new(config.domain().x, config.physics.number("nu"), config.time.dt),
-            |_, _| unreachable!("no case is drawn"),
-        );
-        let task = task.with_fields([Field::new("p").untracked(), Field::new("q")]);
+        let task = crate::pair::pair();
         let mut file = Tensors::default();
         file.insert("z0", &[1, 2, 100], vec![0.5f32; 200]);
         file.insert("zt", &[1, 3, 1, 100], (0..300).map(|i| (i / 100) as f32).collect::<Vec<_>>());

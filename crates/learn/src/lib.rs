@@ -30,3 +30,6 @@ pub mod slope;
 pub mod train;
 pub mod validation;
 pub mod verify;
+
+#[cfg(test)]
+mod pair;

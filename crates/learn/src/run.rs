@@ -126,6 +126,7 @@ pub struct Start {
 /// use cinoc_control::{Cases, Config, Pool};
 /// use cinoc_learn::run::{Ended, Run, Start};
 /// use cinoc_learn::train::Update;
+/// use cinoc_learn::validation::Validated;
 ///
 /// let sets = ["train.updates=2", "train.batch=2", "time.steps=3", "data.pool=4"].map(String::from);
 /// let config = Config::preset("heat1d").unwrap().with_sets(&sets).unwrap();

@@ -244,17 +244,10 @@ mod tests {
         let error = with([0.1, 0.2, 1.2, 0.4]).unwrap_err().to_string();
         assert!(error.contains("agent 1 is outside of the domain: x = 1.2, must be in [0, 1]"), "{error}");
     }
+
     #[test]
     fn a_state_of_two_fields_has_targets_for_the_tracked_ones() {
-        use cinoc_control::{Field, Task};
-        let task = Task::new(
-            "pair",
-            cinoc_pde::Boundary::Dirichlet,
-            "[physics]\nnu = 0.1",
-            |config| cinoc_pde::Heat::new(config.domain().x, config.physics.number("nu"), config.time.dt),
-            |_, _| unreachable!("no case is drawn"),
-        );
-        let task = task.with_fields([Field::new("p").untracked(), Field::new("q")]);
+        let task = crate::pair::pair();
         let config = task.config().unwrap();
         let ones = |shape: &[usize]| Array { values: vec![1.0; shape.iter().product()], ..zeros(shape) };
         let given = arrays(zeros(&[2, 100]), Some(ones(&[1, 100])), None);

@@ -8,9 +8,12 @@ use crate::terminal::{Bar, Terminal, say, table};
 use crate::work::subject::load_policy;
 use crate::work::sweep::measure;
 use cinoc_control::Tasks;
+use cinoc_lab::sweep::Axis;
 use cinoc_lab::workshop::LabError;
 
 pub fn run(request: &Sweep, tasks: &Tasks) -> Result<(), Failure> {
+    // a wrong axis is told before a policy is looked for
+    request.axis.parse::<Axis>().map_err(LabError::Sweep)?;
     let policy = load_policy(&request.policy, false, tasks, &Terminal::default())?.policy;
     let (bar, threads) = (Bar::new(), crate::work::threads(request.threads)?);
     let results = measure(&policy, &request.axis, request.values.as_deref(), request.cases, threads, &bar);

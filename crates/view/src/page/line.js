@@ -16,8 +16,10 @@ export class LineView {
     [this.map.width, this.map.height] = [scene.shape[0], HISTORY];
     this.image = new ImageData(scene.shape[0], HISTORY);
     this.pixels = new Uint32Array(this.image.data.buffer);
-    this.paint = painter(scene.positive, 1.1 * scale(scene));
+    this.paint = painter(scene.positive, 1.1 * scene.scale);
     this.step = -1;
+    // height of the curve's part, in units of the field
+    this.size = 1.25 * scene.scale;
   }
 
   get height() {
@@ -47,7 +49,7 @@ export class LineView {
   /** @param {number} z */
   up(z) {
     const { positive } = this.scene;
-    const size = 1.25 * scale(this.scene);
+    const { size } = this;
     const share = positive ? z / size : (z + size) / (2 * size);
     return this.curve - 10 - Math.min(Math.max(share, -0.02), 1.02) * (this.curve - 20);
   }
@@ -62,6 +64,8 @@ export class LineView {
   /** @param {Pane} pane @param {number} step @param {string} colour @param {[number, number] | null} cross */
   draw(pane, step, colour, cross) {
     this.remember(pane.z, step);
+    const largest = pane.z.reduce((most, z) => Math.max(most, Math.abs(z)), 0);
+    this.size = Math.min(Math.max(1.25 * this.scene.scale, 1.08 * largest), 1e6);
     const { context, width, height } = ready(this.canvas, this.height);
     context.strokeStyle = themed("line");
     context.beginPath();
@@ -137,9 +141,4 @@ export class LineView {
       if (pane.alive[i] > 0) context.fillRect(this.across(pane.xi[i]) - 1, height - 5, 2, 5);
     }
   }
-}
-
-/** @param {Scene} scene */
-function scale(scene) {
-  return scene.scale;
 }
