@@ -19,9 +19,9 @@ from .gym import LARGEST, Numbers, make_environments, seed_of
 
 try:
     from gymnasium import spaces
-    from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
-    from pettingzoo.utils.conversions import parallel_to_aec  # type: ignore[import-untyped]
-    from pettingzoo.utils.wrappers import (  # type: ignore[import-untyped]
+    from pettingzoo import AECEnv, ParallelEnv
+    from pettingzoo.utils.conversions import parallel_to_aec
+    from pettingzoo.utils.wrappers import (
         AssertOutOfBoundsWrapper,
         OrderEnforcingWrapper,
     )

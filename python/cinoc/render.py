@@ -125,4 +125,5 @@ def _coloured(values: NDArray[np.float64], positive: bool) -> Image:
     if positive:
         colours = np.where(upright > 0.0, colours, white)
     scale = max(1, SIDE // max(values.shape))
-    return np.rint(colours).astype(np.uint8).repeat(scale, 0).repeat(scale, 1)
+    image: Image = np.rint(colours).astype(np.uint8).repeat(scale, 0).repeat(scale, 1)
+    return image
