@@ -5,7 +5,7 @@ import { control, openPage, startBrowser, startViewer, until } from "./server.mj
 const folder = process.argv[2];
 const [viewer, browser] = await Promise.all([startViewer(), startBrowser()]);
 const at = (task, number) => `${viewer.address}#task=${task}&policy=${task}&beside=&case=${number}`;
-for (const [task, number, steps] of [["fkpp1d", 1, 120], ["ks2d", 0, 90], ["heat2d-obstacles", 1, 200]]) {
+for (const [task, number, steps] of [["ks2d", 0, 90], ["heat2d-obstacles", 1, 200]]) {
   const { page } = await openPage(browser, at(task, number), { viewport: { width: 1120, height: 760 } });
   await until(page, (wanted) => window.cinoc.state().step > wanted, steps);
   await page.screenshot({ path: `${folder}/view-${task}.png` });

@@ -245,7 +245,7 @@ impl Simulation {
     }
 
     fn disturb(&mut self, at: [f32; 2], by: f32) -> Result<bool, Refused> {
-        if !(by.abs() <= 10.0) {
+        if !(-10.0..=10.0).contains(&by) {
             return refused("a bump can be at most 10 times as high as the field");
         }
         let (place, config) = (self.inside(at)?, &self.panes[0].config);
