@@ -18,7 +18,7 @@ use pyo3::types::{PyDict, PyTuple};
 use pyo3::{IntoPyObjectExt, intern};
 
 use crate::autoreset::{Autoreset, Copies, Stepped};
-use crate::errors::{RunError, raised, wrong};
+use crate::errors::{RunError, guarded, raised, wrong};
 use crate::tasks::{config_of, task_of};
 
 /// Copies of the physics per chunk, as the RL baselines have it.
@@ -99,8 +99,8 @@ impl Environments {
         }
         Needs::environments(&config, copies).check().map_err(raised)?;
 
-        let started = py
-            .detach(|| start(&config, copies, hold, threads))
+        // the cases of a PDE written in Python are drawn by Python
+        let started = guarded(|| py.detach(|| start(&config, copies, hold, threads)))?
             .map(|episodes| Copies::new(episodes, autoreset, local))
             .map_err(raised)?;
         let (rows, agents) = (policy::actions(&config), config.agents);

@@ -1,6 +1,7 @@
 """What the tests share."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,6 +28,12 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         del os.environ["CINOC_CACHE"]
     else:
         os.environ["CINOC_CACHE"] = before
+
+
+@pytest.fixture(autouse=True, scope="session")
+def interrupts() -> None:
+    """Ctrl-C interrupts, even if the tests were started in the background, where shells make processes ignore it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

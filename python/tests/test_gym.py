@@ -1,8 +1,11 @@
 """Gymnasium's environments: their own checks, and what those do not check."""
 
 import multiprocessing
+import sys
 import threading
 import warnings
+from importlib import import_module
+from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -397,3 +400,21 @@ def test_gymnasium_vector_wrappers_take_it():
     for _ in range(3):
         info = envs.step(envs.action_space.high)[4]
     assert info["episode"]["l"].tolist() == [3, 3, 3]
+
+
+def test_a_pde_written_in_python_is_an_environment():
+    sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
+    burgers = import_module("burgers").Burgers
+    small = {"data.pool": 8, "time.steps": 20}
+    check_env(FieldEnv(burgers, config=small), skip_render_check=True)
+    vector = FieldVectorEnv(burgers, num_envs=3, config=small)
+    assert vector.reset(seed=1)[0].shape == vector.observation_space.shape
+
+    class Failing(burgers):
+        name = "failing-burgers"
+
+        def cases(self, *_):
+            raise KeyError("a mistake of the user")
+
+    with pytest.raises(KeyError, match="a mistake of the user"):
+        FieldEnv(Failing, config=small)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -367,12 +368,22 @@ def test_a_value_of_another_step_is_refused() -> None:
         cinoc.Physics(made, config={"grid.n": 199})
 
 
+FORK = """
+import os
+import cinoc
+import numpy as np
+
+physics = cinoc.Physics("heat1d", threads=2)
+given = np.zeros((64, 100)), physics.start, np.ones((64, 8)), np.zeros((64, 8))
+before = physics.step(*given)[0]
+child = os.fork()
+if child == 0:
+    os._exit(0 if np.array_equal(physics.step(*given)[0], before) else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
 def test_physics_survive_a_fork() -> None:
-    physics = cinoc.Physics("heat1d", threads=2)
-    given = np.zeros((64, 100)), physics.start, np.ones((64, 8)), np.zeros((64, 8))
-    before = physics.step(*given)[0]
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if np.array_equal(physics.step(*given)[0], before) else 1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    # in a process of its own: JAX, which other tests import, does not survive one
+    subprocess.run([sys.executable, "-c", FORK], check=True, timeout=120)

@@ -108,13 +108,16 @@ def test_drawing_cases_can_be_interrupted(folder: Path) -> None:
 
 
 def test_an_interrupted_drawing_says_how_to_go_on(folder: Path) -> None:
-    script = "import cinoc, sys; cinoc.train('ks1d', config={'data.pool': 20000}, out='run')"
+    script = (
+        "import cinoc, signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "cinoc.train('ks1d', config={'data.pool': 20000}, out='run')"
+    )
     child = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
     while not (folder / "run" / "config.toml").exists():
         assert child.poll() is None
         time.sleep(0.05)
     child.send_signal(signal.SIGINT)
-    _, error = child.communicate()
+    _, error = child.communicate(timeout=120)
     assert child.returncode != 0 and 'before the first update; continue with cinoc.resume("run")' in error
 
 
