@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cinoc_adjoint::Threads;
 use cinoc_control::agents::start_positions;
@@ -21,6 +21,8 @@ use crate::protocol::{Event, FINEST, Header, MOST_AGENTS, MOST_EVENTS, Scene, Se
 const CASES_SEED: u64 = 0;
 /// Width of a bump that a user makes, as a share of the shortest axis.
 const BUMP: f64 = 0.06;
+/// Time after which the time of a decision is measured again.
+const REMEASURE: Duration = Duration::from_millis(500);
 /// Largest number of the last case.
 const LAST_CASE: usize = 9999;
 /// Noise of a horizon has streams of its own; so far apart are those of consecutive horizons.
@@ -57,6 +59,8 @@ struct Pane {
     state: LiveState,
     live: LiveLoop,
     controller: Option<Controller<f32>>,
+    /// When the time of a decision was last measured, and that time.
+    decision: Option<(Instant, f32)>,
     u: Vec<f32>,
     v: Vec<f32>,
     error: f64,
@@ -408,7 +412,7 @@ impl Pane {
         let v = vec![0.0; config.actuation.v_max.map_or(0, |_| config.task.dims * agents)];
         let distance = state.z.iter().zip(target).map(|(z, target)| f64::from(z - target).powi(2));
         let error = distance.sum::<f64>() / state.z.len() as f64;
-        Pane { config, params, state, live, controller, u, v, error }
+        Pane { config, params, state, live, controller, decision: None, u, v, error }
     }
 
     /// Reads what the last step has made.
@@ -429,12 +433,20 @@ impl Pane {
         }
     }
 
-    /// How long a decision of all agents takes here, in microseconds.
+    /// How long a decision of all agents takes here, in microseconds. With many agents it takes as long as a step, so it is not
+    /// measured for every frame.
     fn decision_time(&mut self) -> f32 {
         let Some(controller) = &mut self.controller else { return 0.0 };
-        let start = Instant::now();
-        controller.decide(&self.state.z, &self.state.xi);
-        start.elapsed().as_secs_f32() * 1e6
+        match self.decision {
+            Some((when, time)) if when.elapsed() < REMEASURE => time,
+            _ => {
+                let start = Instant::now();
+                controller.decide(&self.state.z, &self.state.xi);
+                let time = start.elapsed().as_secs_f32() * 1e6;
+                self.decision = Some((Instant::now(), time));
+                time
+            }
+        }
     }
 }
 

@@ -44,6 +44,7 @@ let frame = null;
 let views = [];
 let playing = !new URLSearchParams(location.hash.slice(1)).has("paused");
 let asked = false;
+let askedAt = 0;
 /** @type {[number, number] | null} */
 let cross = null;
 /** @type {Gif | null} */
@@ -69,6 +70,8 @@ const connection = new Connection({
   },
   frame(buffer) {
     asked = false;
+    // where frames take long, the next one is asked for before this one is drawn
+    if (playing && performance.now() > askedAt + 33) askFrame();
     if (scene) shown(readFrame(buffer, scene.dims));
   },
   lost(reason) {
@@ -244,11 +247,13 @@ let quiet = 0;
 function ask() {
   // a field that stands still is looked at less often
   const due = playing || quiet++ % 6 === 0;
-  if (!asked && due && !document.hidden) {
-    asked = true;
-    connection.send({ do: "frame" });
-  }
+  if (!asked && due) askFrame();
   requestAnimationFrame(ask);
+}
+function askFrame() {
+  if (document.hidden) return;
+  [asked, askedAt] = [true, performance.now()];
+  connection.send({ do: "frame" });
 }
 requestAnimationFrame(ask);
 
