@@ -3,6 +3,7 @@
 //! The classes that RL libraries know are written in Python (`cinoc/gym.py`, `cinoc/marl.py`). They hold one
 //! [`Environments`] each. Every array that leaves this file is new: nothing changes it later.
 
+use cinoc::work::Device;
 use std::process;
 use std::sync::{Arc, Mutex, TryLockError};
 
@@ -385,7 +386,7 @@ fn start(
     let known = Tasks::built_in().find(&config.task.name).is_ok_and(|task| Arc::ptr_eq(task, &config.task));
     let folder = cache_folder().filter(|_| known);
     let (seed, pool) = (config.train.seed, config.data.pool);
-    let drawing = cinoc::work::threads(asked)?;
+    let drawing = cinoc::work::threads(asked, Device::Cpu)?;
     let cases = cached(config, seed, Pool::Training, pool, &drawing, folder.as_deref(), &|_, _| {});
     cases.check_finite(config)?;
     let cases = Arc::new(cases);

@@ -1,5 +1,6 @@
 //! The physics of a task as a function of fields, positions and actions, and its derivatives.
 
+use cinoc::work::Device;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -79,7 +80,7 @@ impl Physics {
         if threads == Some(0) {
             return Err(wrong("threads = 0: must be 1 or more"));
         }
-        let threads = py.detach(|| cinoc::work::threads(threads)).map_err(raised)?;
+        let threads = py.detach(|| cinoc::work::threads(threads, Device::Cpu)).map_err(raised)?;
         let count = threads.count();
         let threads = Mutex::new((std::process::id(), threads));
         Ok(Physics { config, count, threads, single: Mutex::default(), double: Mutex::default() })

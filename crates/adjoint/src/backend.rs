@@ -1,34 +1,45 @@
 //! What a backend does: everything between a plan and the numbers that a run gives.
 //!
 //! A [`Plan`] and the primitives in it are data that know no processor. A backend compiles a plan into an
-//! [`Executable`], which runs all samples of a run forward or in reverse, or keeps them as [`Steps`] that a
-//! caller drives one step at a time. These calls are made once per sweep or once per step of all samples: a
+//! [`Executable`], which runs all samples of a run forward or in reverse. That for CPUs also keeps samples as
+//! [`Steps`] that a caller drives one step at a time. These calls are made once per sweep or once per step of all samples: a
 //! backend is free to choose how samples, threads and memory are arranged below them. Results must be the
 //! same bits in every run, for any number of threads and for both strategies.
 //!
-//! The backend for CPUs is `cpu/`.
+//! The backend for CPUs is `cpu/`. Others live in crates of their own and reach programs through
+//! [`Threads::with_backend`](crate::Threads::with_backend): whoever runs a program with such threads runs it there.
 
-use crate::cpu::Real;
-use crate::plan::{Plan, Strategy};
-use crate::program::{Gradient, Outcome};
+pub use crate::plan::{Op, Placed, Plan, ReverseOp, Seed, Strategy, Target};
+pub use crate::primitive::{Formula, Io, Parameters, Value};
+pub use crate::program::{Gradient, Outcome};
+
 use crate::threads::Threads;
 use crate::trace::Input;
 use std::sync::Arc;
 
 /// A kind of processor.
-pub(crate) trait Backend {
-    fn compile<T: Real>(&self, plan: Plan) -> Arc<dyn Executable<T>>;
+pub trait Backend: Send + Sync {
+    /// Samples that a plan is made for, where a CPU would take chunks of `chunk`.
+    fn chunk(&self, chunk: usize) -> usize;
+    /// Makes a plan ready to run in single precision.
+    fn singles(&self, plan: Plan) -> Arc<dyn Executable<f32>>;
+    /// Makes a plan ready to run in double precision.
+    fn doubles(&self, plan: Plan) -> Arc<dyn Executable<f64>>;
 }
 
 /// A plan made ready to run in one precision.
-pub(crate) trait Executable<T>: Send + Sync {
+pub trait Executable<T>: Send + Sync {
     /// What it was compiled from.
     fn plan(&self) -> &Plan;
     /// Runs all samples forward.
     fn forward(&self, run: &Arranged<'_, T>, threads: &Threads) -> Outcome<T>;
     /// Runs all samples forward and in reverse.
     fn gradient(&self, run: &Arranged<'_, T>, threads: &Threads, strategy: Strategy) -> Gradient<T>;
-    /// Starts samples that are driven step by step; of the run, parameters, fixed inputs and states are read.
+}
+
+/// A plan whose samples can also be driven step by step.
+pub(crate) trait Stepwise<T>: Executable<T> {
+    /// Starts samples; of the run, parameters, fixed inputs and states are read.
     fn start(self: Arc<Self>, run: &Arranged<'_, T>) -> Box<dyn Steps<T>>;
 }
 
@@ -45,7 +56,7 @@ pub(crate) trait Steps<T>: Send {
 }
 
 /// Inputs of a run, checked, in the order of the plan.
-pub(crate) struct Arranged<'a, T> {
+pub struct Arranged<'a, T> {
     /// Independent samples.
     pub samples: usize,
     /// Steps of the rollout.

@@ -124,7 +124,7 @@
 //! dirty memory (`tests/primitives.rs`). To add one: what it is in `primitive/`, its kernel in
 //! `cpu/kernels/`, a method on [`Var`], a line in that test.
 
-mod backend;
+pub mod backend;
 mod cpu;
 mod listing;
 mod plan;

@@ -18,7 +18,7 @@ mod analysis;
 mod slots;
 mod values;
 
-use crate::primitive::{Io, MAX_INPUTS, Primitive};
+use crate::primitive::{Formula, Io, MAX_INPUTS, Parameters, Primitive};
 use crate::trace::{Input, InputKind, Shape, Source, Trace};
 use adjoints::place_adjoints;
 use analysis::{analyse, mark_inputs};
@@ -26,12 +26,15 @@ use std::sync::Arc;
 use values::{Values, place_values};
 
 /// One primitive of a stage, with its operands resolved to slots.
-pub(crate) struct Op {
+pub struct Op {
     /// Number of the node in the trace.
     pub node: usize,
-    pub primitive: Arc<dyn Primitive>,
+    pub(crate) primitive: Arc<dyn Primitive>,
+    /// Shapes of its operands.
     pub io: Io,
+    /// Value slots of its inputs.
     pub inputs: Vec<usize>,
+    /// Value slot of its output.
     pub output: usize,
     /// Whether the next states or the terms depend on it; if not, only a record does.
     pub essential: bool,
@@ -44,9 +47,10 @@ pub(crate) struct Op {
 }
 
 /// Where a reverse rule reads and writes.
-pub(crate) struct ReverseOp {
+pub struct ReverseOp {
     /// Input values it looks at.
     pub seen_inputs: [Option<usize>; MAX_INPUTS],
+    /// Its output, if it looks at it.
     pub seen_output: Option<usize>,
     /// Adjoint slot of the output.
     pub from: usize,
@@ -56,7 +60,7 @@ pub(crate) struct ReverseOp {
 
 /// Where the adjoint of an input goes.
 #[derive(Clone, Copy)]
-pub(crate) enum Target {
+pub enum Target {
     /// Nobody wants it.
     None,
     /// It overwrites this slot: it is the first contribution.
@@ -78,18 +82,24 @@ pub enum Strategy {
 }
 
 /// An adjoint put in at the end of a step.
-pub(crate) struct Seed {
+pub struct Seed {
+    /// Adjoint slot.
     pub slot: usize,
+    /// Whether something has been put in before.
     pub accumulate: bool,
 }
 
-pub(crate) struct Plan {
+/// A trace with everything decided: what runs when, and where every number lives.
+pub struct Plan {
     /// Samples in a chunk.
     pub samples: usize,
+    /// What runs once per rollout, in order.
     pub setup: Vec<Op>,
+    /// What runs in every step, in order.
     pub step: Vec<Op>,
-    /// Numbers in every value slot and every adjoint slot.
+    /// Numbers in every value slot.
     pub value_len: Vec<usize>,
+    /// Numbers in every adjoint slot.
     pub adjoint_len: Vec<usize>,
     /// Adjoint slots that are summed over all steps of a rollout.
     pub persistent_adjoints: Vec<usize>,
@@ -100,19 +110,26 @@ pub(crate) struct Plan {
     /// This slot for every state, if no other state has the same one. Then the buffers change hands and
     /// nothing is copied.
     pub handed_on: Vec<Option<usize>>,
+    /// Slots of constants and their numbers.
     pub constants: Vec<(usize, Arc<[f64]>)>,
+    /// Places of the parameters, in their order.
     pub params: Vec<Placed>,
+    /// Places of the fixed inputs.
     pub fixed: Vec<Placed>,
+    /// Places of the sequences.
     pub sequences: Vec<Placed>,
+    /// Places of the states.
     pub states: Vec<Placed>,
-    /// Value slot and seed of every next state and term.
+    /// Value slot and seed of every next state.
     pub next: Vec<(usize, Seed)>,
+    /// Value slot and seed of every term.
     pub terms: Vec<(usize, Seed)>,
+    /// Places of the records.
     pub records: Vec<Placed>,
     /// What a reverse sweep does to get the value of every node.
-    pub fates: Vec<Fate>,
+    pub(crate) fates: Vec<Fate>,
     /// What was planned, for listings.
-    pub trace: Trace,
+    pub(crate) trace: Trace,
 }
 
 /// How a reverse sweep gets a value.
@@ -129,6 +146,18 @@ pub(crate) enum Fate {
 }
 
 impl Op {
+    /// What the primitive is called.
+    pub fn name(&self) -> &'static str {
+        self.primitive.name()
+    }
+    /// All that the primitive depends on besides its inputs and their shapes.
+    pub fn parameters(&self) -> Parameters {
+        self.primitive.parameters()
+    }
+    /// Value and derivative as text, if the primitive is an elementary function.
+    pub fn formula(&self) -> Option<Formula> {
+        self.primitive.formula()
+    }
     /// Multiplications and additions of the forward run.
     pub fn flops(&self) -> f64 {
         self.primitive.flops(&self.io)
@@ -136,9 +165,12 @@ impl Op {
 }
 
 /// Slots of an input; no adjoint slot if the objective does not depend on it.
-pub(crate) struct Placed {
+pub struct Placed {
+    /// Extent per sample.
     pub shape: Shape,
+    /// Value slot.
     pub value: usize,
+    /// Adjoint slot.
     pub adjoint: Option<usize>,
 }
 
@@ -149,7 +181,7 @@ impl Plan {
     }
 
     /// Where an input lives.
-    pub fn place(&self, input: Input) -> &Placed {
+    pub(crate) fn place(&self, input: Input) -> &Placed {
         let places = match input.kind {
             InputKind::Fixed => &self.fixed,
             InputKind::Sequence => &self.sequences,
@@ -158,6 +190,7 @@ impl Plan {
         &places[input.index]
     }
 
+    /// Plans a trace for chunks of so many samples.
     pub fn new(trace: &Trace, samples: usize) -> Plan {
         let facts = analyse(trace);
         let Values { value_of, stored, kept, fates, value_len, recompute, beside_stored } =

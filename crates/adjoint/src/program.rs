@@ -9,18 +9,20 @@ pub use inputs::Inputs;
 pub use outcome::{Gradient, Outcome};
 pub use session::Session;
 
-use crate::backend::{Backend, Executable};
-use crate::cpu::{Cpu, Isa, Real};
+use crate::backend::{Executable, Stepwise};
+use crate::cpu::{self, Isa, Real};
 use crate::listing::Listing;
 use crate::plan::{Op, Plan, Strategy};
 use crate::threads::Threads;
 use crate::trace::Trace;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A trace compiled for a chunk size and a precision. Copies share everything.
 #[derive(Clone)]
 pub struct Program<T: Real> {
-    executable: Arc<dyn Executable<T>>,
+    cpu: Arc<dyn Stepwise<T>>,
+    /// On the other backend that it ran on first, if there was one.
+    elsewhere: Arc<OnceLock<Arc<dyn Executable<T>>>>,
 }
 
 impl<T: Real> Program<T> {
@@ -32,16 +34,28 @@ impl<T: Real> Program<T> {
     /// Compiles a trace for a given instruction set.
     pub fn with_isa(trace: &Trace, chunk: usize, isa: Isa) -> Program<T> {
         assert!(chunk > 0, "a chunk holds at least one sample");
-        Program { executable: Cpu { isa }.compile(Plan::new(trace, chunk)) }
+        Program { cpu: cpu::compile(Plan::new(trace, chunk), isa), elsewhere: Default::default() }
     }
 
     fn plan(&self) -> &Plan {
-        self.executable.plan()
+        self.cpu.plan()
+    }
+
+    /// Made ready for where these threads run programs.
+    fn executable(&self, threads: &Threads) -> &dyn Executable<T> {
+        let Some(backend) = threads.backend() else { return self.cpu.as_ref() };
+        let compile = || T::compile(backend, Plan::new(&self.plan().trace, backend.chunk(self.chunk())));
+        self.elsewhere.get_or_init(compile).as_ref()
     }
 
     /// All values of the step: what makes them, what they cost, and what becomes of them.
     pub fn listing(&self) -> Listing {
         Listing::new(self.plan(), size_of::<T>())
+    }
+
+    /// What it was made from.
+    pub fn trace(&self) -> &Trace {
+        &self.plan().trace
     }
 
     /// Samples per chunk.
@@ -81,7 +95,7 @@ impl<T: Real> Program<T> {
     /// # Panics
     /// If an input or a weight is missing or has a wrong length.
     pub fn forward(&self, inputs: &Inputs<'_, T>, threads: &Threads) -> Outcome<T> {
-        self.executable.forward(&inputs.arranged(self.plan()), threads)
+        self.executable(threads).forward(&inputs.arranged(self.plan()), threads)
     }
 
     /// Runs all samples forward and in reverse.
@@ -89,6 +103,6 @@ impl<T: Real> Program<T> {
     /// # Panics
     /// If an input or a weight is missing or has a wrong length.
     pub fn gradient(&self, inputs: &Inputs<'_, T>, threads: &Threads, strategy: Strategy) -> Gradient<T> {
-        self.executable.gradient(&inputs.arranged(self.plan()), threads, strategy)
+        self.executable(threads).gradient(&inputs.arranged(self.plan()), threads, strategy)
     }
 }

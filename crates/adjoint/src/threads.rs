@@ -1,5 +1,6 @@
 //! Threads that programs run on.
 
+use crate::backend::Backend;
 use rayon::prelude::*;
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -17,6 +18,8 @@ use std::sync::{Arc, Mutex};
 pub struct Threads {
     /// None if the caller's own thread does everything.
     pool: Option<Arc<rayon::ThreadPool>>,
+    /// Where programs run instead of on these threads.
+    backend: Option<Arc<dyn Backend>>,
 }
 
 /// More threads than the system can start.
@@ -54,7 +57,7 @@ impl Threads {
             2..=Self::MOST => {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(count).build();
                 let pool = pool.map_err(|error| refused(error.to_string()))?;
-                Ok(Threads { pool: Some(Arc::new(pool)) })
+                Ok(Threads { pool: Some(Arc::new(pool)), backend: None })
             }
             _ => Err(refused(format!("the most are {}", Self::MOST))),
         }
@@ -62,12 +65,27 @@ impl Threads {
 
     /// The caller's own thread.
     pub fn one() -> Threads {
-        Threads { pool: None }
+        Threads { pool: None, backend: None }
     }
 
     /// One thread per core of this machine.
     pub fn all() -> Result<Threads, TooManyThreads> {
         Threads::new(cores())
+    }
+
+    /// The same threads for what a CPU does, and another backend for the sweeps of programs.
+    pub fn with_backend(self, backend: Arc<dyn Backend>) -> Threads {
+        Threads { backend: Some(backend), ..self }
+    }
+
+    /// The same threads, with programs on the CPU again: for what must not depend on the device.
+    pub fn on_cpu(&self) -> Threads {
+        Threads { pool: self.pool.clone(), backend: None }
+    }
+
+    /// Where programs run, if not on these threads.
+    pub fn backend(&self) -> Option<&dyn Backend> {
+        self.backend.as_deref()
     }
 
     /// How many there are.

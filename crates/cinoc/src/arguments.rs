@@ -1,5 +1,6 @@
 //! The arguments of every command, with their help.
 
+use crate::work::Device;
 use crate::work::training::REPORT_CASES;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -131,6 +132,9 @@ pub struct Train {
     /// Threads; the result does not depend on it.
     #[arg(long, value_parser = at_least_one)]
     pub threads: Option<usize>,
+    /// Where to compute: cpu, cuda, or cuda:N for the GPU number N. A GPU gives other last digits than a CPU.
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub device: Device,
     /// Updates of the parameters (setting train.updates). With --resume, more than the run has extend it: the
     /// added updates have a learning-rate schedule of their own.
     #[arg(long)]
@@ -197,6 +201,9 @@ pub struct Subject {
     /// Threads; the result does not depend on it.
     #[arg(long, value_parser = at_least_one)]
     pub threads: Option<usize>,
+    /// Where to compute: cpu, cuda, or cuda:N for the GPU number N. A GPU gives other last digits than a CPU.
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub device: Device,
 }
 
 #[derive(Args)]
@@ -348,6 +355,9 @@ pub struct Sweep {
     /// Threads; the result does not depend on it.
     #[arg(long, value_parser = at_least_one)]
     pub threads: Option<usize>,
+    /// Where to compute: cpu, cuda, or cuda:N for the GPU number N. A GPU gives other last digits than a CPU.
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub device: Device,
     /// Print one JSON object, with all digits.
     #[arg(long)]
     pub json: bool,
@@ -393,6 +403,9 @@ pub struct Reproduce {
     /// Threads; the results, except times, do not depend on it.
     #[arg(long, value_parser = at_least_one)]
     pub threads: Option<usize>,
+    /// Where to compute: cpu, cuda, or cuda:N for the GPU number N. A GPU gives other last digits than a CPU.
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub device: Device,
     /// Print one JSON object per experiment.
     #[arg(long)]
     pub json: bool,
@@ -416,6 +429,9 @@ pub struct Bench {
     /// Threads.
     #[arg(long, value_parser = at_least_one)]
     pub threads: Option<usize>,
+    /// Where to compute: cpu, cuda, or cuda:N for the GPU number N. A GPU gives other last digits than a CPU.
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub device: Device,
     /// Precision.
     #[arg(long, value_enum, default_value = "f32")]
     pub dtype: Precision,

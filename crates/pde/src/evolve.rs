@@ -64,5 +64,5 @@ pub fn evolve_in<T: Real>(
     };
     tracer.advance(z, dynamics.interval(z, dynamics.response(driven), interval));
     let z = z.input();
-    Program::new(&tracer.finish(), chunk).forward(&inputs, threads).end(z).to_vec()
+    Program::new(&tracer.finish(), chunk).forward(&inputs, &threads.on_cpu()).end(z).to_vec()
 }

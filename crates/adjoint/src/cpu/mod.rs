@@ -20,7 +20,7 @@ mod simd;
 pub use peak::peak_flops;
 pub use simd::{Isa, Real};
 
-use crate::backend::{Arranged, Backend, Executable, Steps};
+use crate::backend::{Arranged, Executable, Steps, Stepwise};
 use crate::plan::{Plan, Strategy};
 use crate::program::{Gradient, Outcome};
 use crate::threads::Threads;
@@ -29,35 +29,29 @@ use session::ChunksInProgress;
 use std::any::{Any, TypeId};
 use std::sync::Arc;
 
-/// A CPU with an instruction set.
-pub(crate) struct Cpu {
-    pub isa: Isa,
-}
-
-impl Backend for Cpu {
-    fn compile<T: Real>(&self, plan: Plan) -> Arc<dyn Executable<T>> {
-        fn as_is<From: 'static, To: 'static>(executable: From) -> To {
-            let mut executable = Some(executable);
-            let same = (&mut executable as &mut dyn Any).downcast_mut::<Option<To>>();
-            same.and_then(Option::take).expect("the same type")
-        }
-        if TypeId::of::<T>() == TypeId::of::<f32>() {
-            as_is(singles(plan, self.isa))
-        } else {
-            as_is(doubles(plan, self.isa))
-        }
+/// Makes a plan ready for an instruction set.
+pub(crate) fn compile<T: Real>(plan: Plan, isa: Isa) -> Arc<dyn Stepwise<T>> {
+    fn as_is<From: 'static, To: 'static>(executable: From) -> To {
+        let mut executable = Some(executable);
+        let same = (&mut executable as &mut dyn Any).downcast_mut::<Option<To>>();
+        same.and_then(Option::take).expect("the same type")
+    }
+    if TypeId::of::<T>() == TypeId::of::<f32>() {
+        as_is(singles(plan, isa))
+    } else {
+        as_is(doubles(plan, isa))
     }
 }
 
 // Both precisions are compiled here, and not again in every crate that has programs.
 
 #[inline(never)]
-fn singles(plan: Plan, isa: Isa) -> Arc<dyn Executable<f32>> {
+fn singles(plan: Plan, isa: Isa) -> Arc<dyn Stepwise<f32>> {
     Arc::new(Chunks::new(plan, isa))
 }
 
 #[inline(never)]
-fn doubles(plan: Plan, isa: Isa) -> Arc<dyn Executable<f64>> {
+fn doubles(plan: Plan, isa: Isa) -> Arc<dyn Stepwise<f64>> {
     Arc::new(Chunks::new(plan, isa))
 }
 
@@ -105,7 +99,9 @@ impl<T: Real> Executable<T> for Chunks<T> {
         gradient.loss = gradient.terms.iter().sum();
         gradient
     }
+}
 
+impl<T: Real> Stepwise<T> for Chunks<T> {
     fn start(self: Arc<Self>, run: &Arranged<'_, T>) -> Box<dyn Steps<T>> {
         Box::new(ChunksInProgress::new(self, run))
     }

@@ -79,6 +79,9 @@ macro_rules! map {
                     _ => Vec::new(),
                 }
             }
+            fn formula(&self) -> Option<Formula> {
+                Some(self.text())
+            }
             fn output(&self, inputs: &[Shape]) -> Shape {
                 inputs[0]
             }

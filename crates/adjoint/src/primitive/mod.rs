@@ -16,6 +16,7 @@ mod gaussian;
 mod layout;
 mod matrix;
 mod reduce;
+mod text;
 mod value;
 
 pub(crate) use advect::Advect;
@@ -32,6 +33,7 @@ pub(crate) use reduce::{Contract, Length, LimitLength, Outer, PeakOne, Reduce, S
 pub use gather::{Interpolation, Lattice, PatchLattice};
 pub use gaussian::Bump;
 pub use matrix::{AxisMatrix, Sparse, Tridiagonal};
+pub use text::Formula;
 pub use value::Value;
 
 use crate::trace::Shape;
@@ -42,8 +44,10 @@ pub(crate) const MAX_INPUTS: usize = 6;
 
 /// The shapes a primitive is used with.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Io {
+pub struct Io {
+    /// Those of the inputs.
     pub inputs: Vec<Shape>,
+    /// That of the output.
     pub output: Shape,
     /// Samples in a chunk.
     pub samples: usize,
@@ -74,7 +78,7 @@ pub(crate) struct Reads {
 }
 
 /// Parameters of a primitive with their names.
-pub(crate) type Parameters = Vec<(&'static str, Value)>;
+pub type Parameters = Vec<(&'static str, Value)>;
 
 /// A primitive as it stands in a trace.
 pub(crate) trait Primitive: Any + Send + Sync {
@@ -83,6 +87,10 @@ pub(crate) trait Primitive: Any + Send + Sync {
     /// All that it depends on besides its inputs and their shapes.
     fn parameters(&self) -> Parameters {
         Vec::new()
+    }
+    /// Value and derivative as text, if it is an elementary function.
+    fn formula(&self) -> Option<Formula> {
+        None
     }
     /// Whether another primitive of the trace is this one again. Those with large constants say so: their
     /// kernels are then built once, and what is used in every stage of a step stays in cache.

@@ -5,9 +5,12 @@ use crate::trace::{Input, InputKind, Record, Term};
 /// What rollouts gave. Arrays are sample by sample.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome<T> {
-    pub(crate) terms: Vec<Vec<f64>>,
-    pub(crate) records: Vec<Vec<T>>,
-    pub(crate) states: Vec<Vec<T>>,
+    /// Of every term the sum over the steps, one number per sample.
+    pub terms: Vec<Vec<f64>>,
+    /// Of every record `[samples][steps][size]`.
+    pub records: Vec<Vec<T>>,
+    /// Of every state `[samples][size]` after the last step.
+    pub states: Vec<Vec<T>>,
 }
 
 impl<T> Outcome<T> {
@@ -39,11 +42,16 @@ pub struct Gradient<T> {
     pub loss: f64,
     /// Derivative with respect to the parameters.
     pub params: Vec<T>,
-    pub(crate) terms: Vec<f64>,
-    pub(crate) fixed: Vec<Vec<T>>,
-    pub(crate) states: Vec<Vec<T>>,
-    pub(crate) sequences: Vec<Vec<T>>,
-    pub(crate) ends: Vec<Vec<T>>,
+    /// What every term contributes.
+    pub terms: Vec<f64>,
+    /// Derivatives with respect to the fixed inputs, each `[samples][size]`.
+    pub fixed: Vec<Vec<T>>,
+    /// Derivatives with respect to the first states, each `[samples][size]`.
+    pub states: Vec<Vec<T>>,
+    /// Derivatives with respect to the sequences, each `[samples][steps][size]`.
+    pub sequences: Vec<Vec<T>>,
+    /// States after the last step, each `[samples][size]`.
+    pub ends: Vec<Vec<T>>,
 }
 
 impl<T> Gradient<T> {

@@ -25,7 +25,7 @@ impl<T: Real> Session<T> {
         let run = inputs.arranged(program.plan());
         Session {
             samples: run.samples,
-            steps: program.executable.clone().start(&run),
+            steps: program.cpu.clone().start(&run),
             program: program.clone(),
         }
     }

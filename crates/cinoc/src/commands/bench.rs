@@ -12,7 +12,7 @@ pub fn run(request: &Bench, tasks: &Tasks) -> Result<(), Failure> {
     sets.extend(request.batch.map(|batch| format!("train.batch={batch}")));
     sets.extend(request.agents.map(|agents| format!("agents={agents}")));
     let config = tasks.find(&request.task)?.resolve(request.preset.into(), "cinoc", None, &sets)?;
-    let threads = crate::work::threads(request.threads)?;
+    let threads = crate::work::threads(request.threads, request.device)?;
     Needs::training(&config, threads.count()).check()?;
     let progress = Progress::unknown(&format!("timing {}", config.task));
     let times = match request.dtype {

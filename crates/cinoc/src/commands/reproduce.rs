@@ -63,7 +63,7 @@ fn reproduce(request: &Reproduce, chosen: Vec<&Experiment>) -> Result<(), Failur
     };
     let out = or(&request.out, RESULTS, "runs/quick/results");
     let folder = or(&request.runs, "runs/lab", "runs/quick");
-    let (bar, threads) = (Bar::new(), crate::work::threads(request.threads)?);
+    let (bar, threads) = (Bar::new(), crate::work::threads(request.threads, request.device)?);
     let mut workshop = Workshop::new(size, threads, request.seeds, folder, PathBuf::from("policies"), &bar);
     workshop.methods = known(&request.methods, "--methods", methods().iter().map(|method| method.name))?;
     workshop.tasks =

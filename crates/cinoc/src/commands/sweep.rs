@@ -15,7 +15,7 @@ pub fn run(request: &Sweep, tasks: &Tasks) -> Result<(), Failure> {
     // a wrong axis is told before a policy is looked for
     request.axis.parse::<Axis>().map_err(LabError::Sweep)?;
     let policy = load_policy(&request.policy, false, tasks, &Terminal::default())?.policy;
-    let (bar, threads) = (Bar::new(), crate::work::threads(request.threads)?);
+    let (bar, threads) = (Bar::new(), crate::work::threads(request.threads, request.device)?);
     let results = measure(&policy, &request.axis, request.values.as_deref(), request.cases, threads, &bar);
     bar.clear();
     let results = results?;

@@ -22,7 +22,7 @@ const SATURATED: f64 = 0.9;
 
 pub fn run(request: &Train, tasks: &Tasks) -> Result<(), Failure> {
     let (config, folder) = asked(request, tasks)?;
-    let threads = crate::work::threads(request.threads)?;
+    let threads = crate::work::threads(request.threads, request.device)?;
     let training = Training {
         config,
         folder: folder.clone(),

@@ -1,0 +1,65 @@
+//! Where programs run.
+
+use crate::failure::Failure;
+use cinoc_adjoint::Threads;
+use cinoc_cuda::{Choice, Cuda};
+use cinoc_learn::pool::cache_folder;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// A processor that a front end was asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Device {
+    /// The threads of this machine.
+    #[default]
+    Cpu,
+    /// A GPU, by its number.
+    Cuda(usize),
+}
+
+impl FromStr for Device {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Device, String> {
+        let number = |number: &str| number.parse().map(Device::Cuda).ok();
+        let device = match text {
+            "cpu" => Some(Device::Cpu),
+            "cuda" => Some(Device::Cuda(0)),
+            other => other.strip_prefix("cuda:").and_then(number),
+        };
+        device.ok_or_else(|| format!("there is no device {text}; take cpu, cuda or cuda:N, N the number of a GPU"))
+    }
+}
+
+/// A setting of how work is spread over a GPU, for experiments.
+fn asked(name: &str) -> Option<usize> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+impl Device {
+    /// Threads whose programs run on the device.
+    pub fn with(self, threads: Threads) -> Result<Threads, Failure> {
+        let Device::Cuda(ordinal) = self else { return Ok(threads) };
+        let folder = cache_folder().map(|folder| folder.join("cuda"));
+        let choice = Choice { threads: asked("CINOC_CUDA_THREADS"), cluster: asked("CINOC_CUDA_CLUSTER") };
+        let cuda = Cuda::with(ordinal, folder.as_deref(), choice);
+        let cuda = cuda.map_err(|error| Failure::Request(error.to_string()))?;
+        Ok(threads.with_backend(Arc::new(cuda)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_have_names() {
+        assert_eq!("cpu".parse(), Ok(Device::Cpu));
+        assert_eq!("cuda".parse(), Ok(Device::Cuda(0)));
+        assert_eq!("cuda:3".parse(), Ok(Device::Cuda(3)));
+        for wrong in ["gpu", "cuda:", "cuda:x", "cuda3", ""] {
+            let error = wrong.parse::<Device>().unwrap_err();
+            assert!(error.contains("cuda:N"), "{error}");
+        }
+    }
+}

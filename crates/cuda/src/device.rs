@@ -1,0 +1,370 @@
+//! A CUDA device as a backend of the engine.
+
+use crate::compile::Cache;
+use crate::executable::{Answer, DeviceError, Entry, Generated, Job, Processor, numbers};
+use crate::sweep::{Code, Spread, generate};
+use cinoc_adjoint::Real;
+use cinoc_adjoint::backend::{Backend, Executable, Plan};
+use cudarc::driver::sys::CUdevice_attribute as Attribute;
+use cudarc::driver::sys::CUfunction_attribute_enum as FunctionAttribute;
+use cudarc::driver::{
+    CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr, DeviceRepr, DriverError, LaunchConfig,
+    PushKernelArg, ValidAsZeroBits,
+};
+use cudarc::nvrtc::Ptx;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+/// A GPU.
+pub struct Cuda {
+    context: Arc<CudaContext>,
+    stream: Arc<CudaStream>,
+    cache: Cache,
+    /// `sm_90`, for example.
+    architecture: String,
+    clusters: bool,
+    shared: usize,
+    processors: usize,
+    choice: Choice,
+}
+
+/// How work is spread, where the device does not decide.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Choice {
+    /// Threads of a block.
+    pub threads: Option<usize>,
+    /// Blocks of a cluster.
+    pub cluster: Option<usize>,
+}
+
+/// Why there is no device to work with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoDevice(pub String);
+
+impl fmt::Display for NoDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no CUDA device: {}; leave out --device cuda to compute on the CPU", self.0)
+    }
+}
+
+impl std::error::Error for NoDevice {}
+
+fn because(what: &str) -> impl Fn(DriverError) -> NoDevice + '_ {
+    move |error| NoDevice(format!("{what}: {error}"))
+}
+
+impl Cuda {
+    /// Opens device `ordinal`; compiled code is kept in `cache`, if given.
+    pub fn open(ordinal: usize, cache: Option<&Path>) -> Result<Cuda, NoDevice> {
+        Cuda::with(ordinal, cache, Choice::default())
+    }
+
+    /// The same with work spread as asked.
+    pub fn with(ordinal: usize, cache: Option<&Path>, choice: Choice) -> Result<Cuda, NoDevice> {
+        // SAFETY: the library is only looked for. Without this question a call of the driver would panic.
+        if !unsafe { cudarc::driver::sys::is_culib_present() } {
+            return Err(NoDevice("this machine has no NVIDIA driver (libcuda was not found)".into()));
+        }
+        if !crate::compile::available() {
+            return Err(NoDevice("libnvrtc was not found; install CUDA's runtime compiler".into()));
+        }
+        let count = CudaContext::device_count().map_err(because("the driver does not start"))?;
+        if ordinal >= count as usize {
+            return Err(NoDevice(format!("device {ordinal} was asked for and this machine has {count}")));
+        }
+        let context = CudaContext::new(ordinal).map_err(because("the device does not open"))?;
+        let ask = |attribute| context.attribute(attribute).map_err(because("the device does not answer"));
+        let (major, minor) = context.compute_capability().map_err(because("the device does not answer"))?;
+        if major < 8 {
+            return Err(NoDevice(format!("the device is of architecture sm_{major}{minor}; sm_80 or newer is needed")));
+        }
+        let shared = ask(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)? as usize;
+        let processors = ask(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as usize;
+        // one stream: nothing that a launch uses is touched by another one meanwhile
+        // SAFETY: all memory is used on the one stream that it is allocated on.
+        unsafe { context.disable_event_tracking() };
+        let stream = context.default_stream();
+        Ok(Cuda {
+            stream,
+            cache: Cache::new(cache),
+            architecture: format!("sm_{major}{minor}"),
+            clusters: major >= 9,
+            shared,
+            processors,
+            context,
+            choice,
+        })
+    }
+
+    /// What the device is called.
+    pub fn name(&self) -> String {
+        self.context.name().unwrap_or_else(|_| "CUDA device".into())
+    }
+
+    /// How a plan is spread: clusters for large steps, if the device has them.
+    pub fn spread(&self, plan: &Plan) -> Spread {
+        let work: f64 = plan.step.iter().map(|op| op.flops()).sum();
+        let cluster = self.choice.cluster.unwrap_or(match work {
+            _ if !self.clusters => 1,
+            work if work < 3e6 => 1,
+            work if work < 40e6 => 4,
+            work if work < 200e6 => 8,
+            _ => 16,
+        });
+        Spread { threads: self.choice.threads.unwrap_or(256), cluster, shared: self.shared - 1024 }
+    }
+
+    fn compile<T: Real + DeviceRepr + ValidAsZeroBits>(&self, plan: Plan) -> Arc<dyn Executable<T>> {
+        let code = generate(&plan, self.spread(&plan), size_of::<T>());
+        Arc::new(Generated::new(plan, self.load::<T>(code).unwrap_or_else(|error| throw(error))))
+    }
+
+    fn load<T: Real + DeviceRepr + ValidAsZeroBits>(&self, code: Code) -> Result<OnDevice<T>, String> {
+        let real = if size_of::<T>() == 4 { "float" } else { "double" };
+        let binary = self.cache.binary(&code.text, real, &self.architecture).map_err(|error| error.0)?;
+        let loaded = |error: DriverError| format!("the device does not load its code: {error}");
+        let module = self.context.load_module(Ptx::from_binary(binary)).map_err(loaded)?;
+        let kernel = |name: &str| -> Result<CudaFunction, String> {
+            let function = module.load_function(name).map_err(loaded)?;
+            let set = |attribute, value| function.set_attribute(attribute, value).map_err(loaded);
+            set(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, code.shared_bytes as i32)?;
+            if code.spread.cluster > 8 {
+                set(FunctionAttribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)?;
+            }
+            Ok(function)
+        };
+        let kernels = [Entry::Forward, Entry::GradientAgain, Entry::GradientStored].map(|entry| kernel(entry.name()));
+        let [forward, again, stored] = kernels;
+        let indices = if code.tables.indices.is_empty() { vec![0] } else { code.tables.indices.clone() };
+        let mut constants = numbers::<T>(&code);
+        constants.resize(constants.len().max(1), T::default());
+        Ok(OnDevice {
+            kernels: [forward?, again?, stored?],
+            add_up: module.load_function("add_up").map_err(loaded)?,
+            tables: self.stream.clone_htod(&constants).map_err(loaded)?,
+            indices: self.stream.clone_htod(&indices).map_err(loaded)?,
+            stream: self.stream.clone(),
+            processors: self.processors,
+            code,
+            rooms: Mutex::new(Rooms::default()),
+        })
+    }
+}
+
+fn throw(error: String) -> ! {
+    std::panic::panic_any(DeviceError(error))
+}
+
+impl Backend for Cuda {
+    fn chunk(&self, _: usize) -> usize {
+        1
+    }
+    fn singles(&self, plan: Plan) -> Arc<dyn Executable<f32>> {
+        self.compile(plan)
+    }
+    fn doubles(&self, plan: Plan) -> Arc<dyn Executable<f64>> {
+        self.compile(plan)
+    }
+}
+
+/// What kernels are given, as `device/kernel.h` declares it. Pointers are addresses on the device.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Arguments<T> {
+    samples: i32,
+    steps: i32,
+    share: f64,
+    limit: T,
+    given: [u64; 5],
+    tables: u64,
+    indices: u64,
+    rooms: [u64; 3],
+    answers: [u64; 7],
+}
+
+// SAFETY: plain numbers in the layout of C.
+unsafe impl<T: DeviceRepr> DeviceRepr for Arguments<T> {}
+
+/// Memory on the device, kept between launches.
+struct Rooms<T> {
+    numbers: [Option<CudaSlice<T>>; 14],
+    doubles: [Option<CudaSlice<f64>>; 2],
+}
+
+impl<T> Default for Rooms<T> {
+    fn default() -> Rooms<T> {
+        Rooms { numbers: std::array::from_fn(|_| None), doubles: [None, None] }
+    }
+}
+
+struct OnDevice<T> {
+    kernels: [CudaFunction; 3],
+    add_up: CudaFunction,
+    tables: CudaSlice<T>,
+    indices: CudaSlice<i32>,
+    stream: Arc<CudaStream>,
+    processors: usize,
+    code: Code,
+    rooms: Mutex<Rooms<T>>,
+}
+
+/// At least so many numbers in a room, and its address.
+fn reserve<X: DeviceRepr + ValidAsZeroBits>(
+    stream: &Arc<CudaStream>,
+    room: &mut Option<CudaSlice<X>>,
+    len: usize,
+) -> Result<u64, String> {
+    if room.as_ref().is_none_or(|room| room.len() < len) {
+        *room = None; // before the new one is asked for
+        let bytes = len.max(1) * size_of::<X>();
+        let made = stream.alloc_zeros::<X>(len.max(1)).map_err(|error| {
+            format!("{:.2} GB of memory on the device were asked for and refused: {error}; take fewer samples at once", bytes as f64 / 1e9)
+        });
+        *room = Some(made?);
+    }
+    let slice = room.as_ref().ok_or("no memory")?;
+    Ok(slice.device_ptr(stream).0)
+}
+
+fn upload<X: DeviceRepr>(
+    stream: &Arc<CudaStream>,
+    room: &mut Option<CudaSlice<X>>,
+    parts: &[&[X]],
+) -> Result<(), String> {
+    let Some(slice) = room else { return Ok(()) };
+    let mut at = 0;
+    for part in parts.iter().filter(|part| !part.is_empty()) {
+        let mut view = slice.slice_mut(at..at + part.len());
+        stream.memcpy_htod(*part, &mut view).map_err(|error| format!("inputs do not reach the device: {error}"))?;
+        at += part.len();
+    }
+    Ok(())
+}
+
+fn download<X: DeviceRepr + Clone + Default>(
+    stream: &Arc<CudaStream>,
+    room: &Option<CudaSlice<X>>,
+    len: usize,
+) -> Result<Vec<X>, String> {
+    let mut to = vec![X::default(); len];
+    if let (Some(slice), true) = (room, len > 0) {
+        let view = slice.slice(0..len);
+        stream.memcpy_dtoh(&view, &mut to).map_err(|error| format!("the device failed: {error}"))?;
+    }
+    Ok(to)
+}
+
+impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
+    /// Teams that work at the same time.
+    fn teams(&self, kernel: &CudaFunction, samples: usize) -> Result<usize, String> {
+        let Spread { threads, cluster, .. } = self.code.spread;
+        let failed = |error: DriverError| format!("the device does not say how much it can do at once: {error}");
+        let config = LaunchConfig {
+            grid_dim: ((samples * cluster) as u32, 1, 1),
+            block_dim: (threads as u32, 1, 1),
+            shared_mem_bytes: self.code.shared_bytes as u32,
+        };
+        let most = if cluster > 1 {
+            kernel.occupancy_max_active_clusters(config, &self.stream).map_err(failed)? as usize
+        } else {
+            let shared = self.code.shared_bytes;
+            let blocks = kernel.occupancy_max_active_blocks_per_multiprocessor(threads as u32, shared, None);
+            blocks.map_err(failed)? as usize * self.processors
+        };
+        if most == 0 {
+            return Err(format!("a cluster of {cluster} blocks with {} bytes of shared memory does not fit on the device", self.code.shared_bytes));
+        }
+        Ok(samples.min(most))
+    }
+
+    fn run(&self, entry: Entry, job: &Job<'_, T>) -> Result<Answer<T>, String> {
+        let (code, run, sizes, stream) = (&self.code, job.run, job.sizes, &self.stream);
+        let kernel = match entry {
+            Entry::Forward => &self.kernels[0],
+            Entry::GradientAgain => &self.kernels[1],
+            Entry::GradientStored => &self.kernels[2],
+        };
+        let teams = self.teams(kernel, run.samples)?;
+        let mut rooms = self.rooms.lock().map_err(|_| "an earlier launch failed")?;
+        let Rooms { numbers, doubles } = &mut *rooms;
+        let (gradient, stored) = (entry != Entry::Forward, entry == Entry::GradientStored);
+        let given: [&[&[T]]; 4] = [&[run.params], &run.fixed, &run.states, &run.sequences];
+        let lens = [
+            teams * code.memory,
+            if gradient { teams * (run.steps + 1) * code.history } else { 0 },
+            if stored { teams * run.steps * code.store } else { 0 },
+            sizes.records,
+            sizes.ends,
+            sizes.params * run.samples,
+            sizes.fixed,
+            sizes.states,
+            sizes.sequences,
+            sizes.params,
+        ];
+        let mut at = [0; 14];
+        for (i, parts) in given.iter().enumerate() {
+            at[i] = reserve(stream, &mut numbers[i], parts.iter().map(|part| part.len()).sum())?;
+            upload(stream, &mut numbers[i], parts)?;
+        }
+        for (i, len) in lens.into_iter().enumerate() {
+            at[4 + i] = reserve(stream, &mut numbers[4 + i], len)?;
+        }
+        let weights = reserve(stream, &mut doubles[0], run.weights.iter().map(|part| part.len()).sum())?;
+        upload(stream, &mut doubles[0], &run.weights)?;
+        let terms = reserve(stream, &mut doubles[1], sizes.terms)?;
+        let share = 1.0 / run.samples as f64;
+        let arguments = Arguments {
+            samples: run.samples as i32,
+            steps: run.steps as i32,
+            share,
+            limit: T::of(run.carry_limit.map_or(-1.0, |limit| share * limit)),
+            given: [at[0], at[1], at[2], at[3], weights],
+            tables: self.tables.device_ptr(stream).0,
+            indices: self.indices.device_ptr(stream).0,
+            rooms: [at[4], at[5], at[6]],
+            answers: [terms, at[7], at[8], at[9], at[10], at[11], at[12]],
+        };
+        let Spread { threads, cluster, .. } = code.spread;
+        let config = LaunchConfig {
+            grid_dim: ((teams * cluster) as u32, 1, 1),
+            block_dim: (threads as u32, 1, 1),
+            shared_mem_bytes: code.shared_bytes as u32,
+        };
+        let failed = |error: DriverError| format!("the device does not start {}: {error}", entry.name());
+        // SAFETY: the kernel takes this structure, and every array has the length that its code expects.
+        unsafe { stream.launch_builder(kernel).arg(&arguments).launch(config) }.map_err(failed)?;
+        if sizes.params > 0 {
+            let (samples, parts, sum) = (run.samples as i32, at[9], at[13]);
+            let blocks = LaunchConfig::for_num_elems(sizes.params as u32);
+            // SAFETY: as above; the parts of all samples were written by the launch before.
+            unsafe { stream.launch_builder(&self.add_up).arg(&samples).arg(&parts).arg(&sum).launch(blocks) }
+                .map_err(failed)?;
+        }
+        let answer = Answer {
+            terms: download(stream, &doubles[1], sizes.terms)?,
+            records: download(stream, &numbers[7], sizes.records)?,
+            ends: download(stream, &numbers[8], sizes.ends)?,
+            params: download(stream, &numbers[13], sizes.params)?,
+            fixed: download(stream, &numbers[10], sizes.fixed)?,
+            states: download(stream, &numbers[11], sizes.states)?,
+            sequences: download(stream, &numbers[12], sizes.sequences)?,
+        };
+        stream.synchronize().map_err(|error| format!("the device failed: {error}"))?;
+        Ok(answer)
+    }
+}
+
+impl<T: Real + DeviceRepr + ValidAsZeroBits> Processor<T> for OnDevice<T> {
+    fn launch(&self, entry: Entry, job: &Job<'_, T>) -> Answer<T> {
+        self.run(entry, job).unwrap_or_else(|error| throw(error))
+    }
+
+    fn stores(&self, samples: usize, steps: usize) -> bool {
+        let most = self.processors * 2048 / self.code.spread.threads / self.code.spread.cluster;
+        let bytes = samples.min(most) as f64 * (steps * self.code.store * size_of::<T>()) as f64;
+        let have = self.rooms.lock().ok().and_then(|rooms| rooms.numbers[6].as_ref().map(CudaSlice::num_bytes));
+        let free = self.stream.context().mem_get_info().map_or(0, |(free, _)| free) + have.unwrap_or(0);
+        bytes <= 0.7 * free as f64
+    }
+}

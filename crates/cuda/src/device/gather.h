@@ -1,0 +1,264 @@
+// What agents see of fields: windows in 1D, patches in 2D, around the cell of their position.
+
+// Where an agent looks along one axis of N points: the first point, before it is clamped or wrapped, and the
+// position inside the cell.
+template <int N, int WIDTH, bool PERIODIC> INLINE int look(T xi, double density, T &offset) {
+    const double at = double(xi) * density, c = floor(at);
+    double cell = PERIODIC ? c - N * floor(c / N) : c;
+    cell = cell < 0 ? 0 : cell > N - 1 ? N - 1 : cell;
+    offset = T(at - (PERIODIC ? c : cell));
+    return int(cell) - WIDTH / 2;
+}
+
+template <int N, bool PERIODIC> INLINE int point(int j) {
+    if (PERIODIC) return (j % N + N) % N;
+    return clamped(j, 0, N - 1);
+}
+
+// The k in 0 .. COUNT - 1 for which point first + k is p: low .. high, STEP apart.
+template <int N, int COUNT, bool PERIODIC> INLINE void hits(int first, int p, int &low, int &high) {
+    if (PERIODIC) {
+        low = ((p - first) % N + N) % N;
+        high = COUNT - 1; // N apart
+        return;
+    }
+    low = high = p - first;
+    if (p == 0) low = 0;
+    if (p == N - 1) high = COUNT - 1;
+    if (low < 0) low = 0;
+    if (high > COUNT - 1) high = COUNT - 1;
+}
+
+// A window of F fields: y[f * WIDTH + k][agent]
+template <int N, int WIDTH, int F, int AGENTS, bool PERIODIC, bool LINEAR>
+FUNCTION void window(Team team, double density, const T *xi, const T *const (&fields)[F], T *y) {
+    each<WIDTH * AGENTS>(team, [&](int i) {
+        const int k = i / AGENTS, agent = i % AGENTS;
+        T offset;
+        const int first = look<N, WIDTH, PERIODIC>(xi[agent], density, offset);
+        const int here = point<N, PERIODIC>(first + k), next = point<N, PERIODIC>(first + k + 1);
+        for (int f = 0; f < F; f++) {
+            const T w = fields[f][here];
+            y[f * WIDTH * AGENTS + i] = LINEAR ? w + offset * (fields[f][next] - w) : w;
+        }
+    });
+}
+
+template <int N, int WIDTH, int AGENTS, bool PERIODIC, bool LINEAR, int MODE>
+FUNCTION void window_reverse_field(Team team, double density, const T *xi, const T *dy, T *dfield) {
+    each<N>(team, [&](int p) {
+        const int count = LINEAR ? WIDTH + 1 : WIDTH;
+        T sum = 0;
+        for (int agent = 0; agent < AGENTS; agent++) {
+            T offset;
+            const int first = look<N, WIDTH, PERIODIC>(xi[agent], density, offset);
+            int low, high;
+            hits<N, count, PERIODIC>(first, p, low, high);
+            for (int k = low; k <= high; k += PERIODIC ? N : 1) {
+                if (!LINEAR) sum += dy[k * AGENTS + agent];
+                if (LINEAR && k < WIDTH) sum += (T(1) - offset) * dy[k * AGENTS + agent];
+                if (LINEAR && k > 0) sum += offset * dy[(k - 1) * AGENTS + agent];
+            }
+        }
+        put<MODE>(dfield + p, sum);
+    });
+}
+
+template <int N, int WIDTH, int F, int AGENTS, bool PERIODIC, int SHARES, int MODE>
+FUNCTION void window_reverse_xi(Team team, double density, const T *xi, const T *const (&fields)[F], const T *dy,
+                                T *dxi) {
+    column_sums<F * WIDTH, AGENTS, SHARES>(
+        team, team.room,
+        [&](int r, int agent) {
+            const int f = r / WIDTH, k = r % WIDTH;
+            T offset;
+            const int first = look<N, WIDTH, PERIODIC>(xi[agent], density, offset);
+            const int here = point<N, PERIODIC>(first + k), next = point<N, PERIODIC>(first + k + 1);
+            return dy[r * AGENTS + agent] * (fields[f][next] - fields[f][here]);
+        },
+        [&](int agent, T s) { put<MODE>(dxi + agent, s * T(density)); });
+}
+
+// A patch of CH fields [CH * NX][NY]: y[(i * P + j) * CH + channel][agent]
+template <int NX, int NY, int P, int CH, int AGENTS, bool PERIODIC, bool LINEAR>
+FUNCTION void patches(Team team, double dx, double dy, const T *xi, const T *fields, T *y) {
+    each<P * P * CH * AGENTS>(team, [&](int at) {
+        const int agent = at % AGENTS, channel = at / AGENTS % CH, j = at / AGENTS / CH % P, i = at / AGENTS / CH / P;
+        T ax, ay;
+        const int x0 = look<NX, P, PERIODIC>(xi[agent], dx, ax) + i;
+        const int y0 = look<NY, P, PERIODIC>(xi[AGENTS + agent], dy, ay) + j;
+        const T *field = fields + channel * NX * NY;
+        const int px = point<NX, PERIODIC>(x0), py = point<NY, PERIODIC>(y0);
+        if (!LINEAR) {
+            y[at] = field[px * NY + py];
+            return;
+        }
+        const int qx = point<NX, PERIODIC>(x0 + 1), qy = point<NY, PERIODIC>(y0 + 1);
+        const T above = field[px * NY + py] + ay * (field[px * NY + qy] - field[px * NY + py]);
+        const T here = field[qx * NY + py] + ay * (field[qx * NY + qy] - field[qx * NY + py]);
+        y[at] = above + ax * (here - above);
+    });
+}
+
+// The adjoint that point (i, j) of the (P + 1)² points of a patch gets.
+template <int P, int CH, int AGENTS> INLINE T of_patch(const T *dy, int i, int j, int channel, int agent) {
+    if (i < 0 || j < 0 || i >= P || j >= P) return 0;
+    return dy[((i * P + j) * CH + channel) * AGENTS + agent];
+}
+
+template <int NX, int NY, int P, int CH, int AGENTS, bool PERIODIC, bool LINEAR, int MODE>
+FUNCTION void patches_reverse_fields(Team team, double dx, double dy, const T *xi, const T *d, T *to) {
+    // where every agent looks
+    int *first = reinterpret_cast<int *>(team.room);
+    T *offset = team.room + 2 * AGENTS;
+    each<AGENTS>(team, [&](int agent) {
+        first[agent] = look<NX, P, PERIODIC>(xi[agent], dx, offset[agent]);
+        first[AGENTS + agent] = look<NY, P, PERIODIC>(xi[AGENTS + agent], dy, offset[AGENTS + agent]);
+    });
+    meet(team);
+    each<CH * NX * NY>(team, [&](int at) {
+        const int y = at % NY, x = at / NY % NX, channel = at / NY / NX;
+        const int count = LINEAR ? P + 1 : P;
+        T sum = 0;
+        for (int agent = 0; agent < AGENTS; agent++) {
+            int low, high, left, right;
+            hits<NX, count, PERIODIC>(first[agent], x, low, high);
+            hits<NY, count, PERIODIC>(first[AGENTS + agent], y, left, right);
+            for (int i = low; i <= high; i += PERIODIC ? NX : 1) {
+                for (int j = left; j <= right; j += PERIODIC ? NY : 1) {
+                    if (!LINEAR) {
+                        sum += d[((i * P + j) * CH + channel) * AGENTS + agent];
+                        continue;
+                    }
+                    const T ax = offset[agent], ay = offset[AGENTS + agent];
+                    const T along = (T(1) - ay) * of_patch<P, CH, AGENTS>(d, i, j, channel, agent) +
+                                    ay * of_patch<P, CH, AGENTS>(d, i, j - 1, channel, agent);
+                    const T before = (T(1) - ay) * of_patch<P, CH, AGENTS>(d, i - 1, j, channel, agent) +
+                                     ay * of_patch<P, CH, AGENTS>(d, i - 1, j - 1, channel, agent);
+                    sum += (T(1) - ax) * along + ax * before;
+                }
+            }
+        }
+        put<MODE>(to + at, sum);
+    });
+}
+
+template <int NX, int NY, int P, int CH, int AGENTS, bool PERIODIC, int SHARES, int MODE>
+FUNCTION void patches_reverse_xi(Team team, double dx, double dy, const T *xi, const T *fields, const T *d, T *dxi) {
+    column_sums<P * P * CH, 2 * AGENTS, SHARES>(
+        team, team.room,
+        [&](int r, int c) {
+            const int agent = c % AGENTS, axis = c / AGENTS, channel = r % CH, j = r / CH % P, i = r / CH / P;
+            T ax, ay;
+            const int x0 = look<NX, P, PERIODIC>(xi[agent], dx, ax) + i;
+            const int y0 = look<NY, P, PERIODIC>(xi[AGENTS + agent], dy, ay) + j;
+            const T *field = fields + channel * NX * NY;
+            const int px = point<NX, PERIODIC>(x0), py = point<NY, PERIODIC>(y0);
+            const int qx = point<NX, PERIODIC>(x0 + 1), qy = point<NY, PERIODIC>(y0 + 1);
+            const T w00 = field[px * NY + py], w01 = field[px * NY + qy];
+            const T w10 = field[qx * NY + py], w11 = field[qx * NY + qy];
+            const T slope = axis == 0 ? (T(1) - ay) * (w10 - w00) + ay * (w11 - w01)
+                                      : (T(1) - ax) * (w01 - w00) + ax * (w11 - w10);
+            return d[r * AGENTS + agent] * slope;
+        },
+        [&](int c, T s) { put<MODE>(dxi + c, s * T(c < AGENTS ? dx : dy)); });
+}
+
+// The sum of squares of the patch that each agent sees of feature maps.
+template <int NX, int NY, int P, int CH, int AGENTS, bool PERIODIC, int SHARES>
+FUNCTION void patch_squares(Team team, double dx, double dy, const T *xi, const T *maps, T *y) {
+    column_sums<P * P * CH, AGENTS, SHARES>(
+        team, team.room,
+        [&](int r, int agent) {
+            const int channel = r % CH, j = r / CH % P, i = r / CH / P;
+            T offset;
+            const int px = point<NX, PERIODIC>(look<NX, P, PERIODIC>(xi[agent], dx, offset) + i);
+            const int py = point<NY, PERIODIC>(look<NY, P, PERIODIC>(xi[AGENTS + agent], dy, offset) + j);
+            const T v = maps[(channel * NX + px) * NY + py];
+            return v * v;
+        },
+        [&](int agent, T s) { y[agent] = s; });
+}
+
+template <int NX, int NY, int P, int CH, int AGENTS, bool PERIODIC, int MODE>
+FUNCTION void patch_squares_reverse(Team team, double dx, double dy, const T *xi, const T *maps, const T *d, T *to) {
+    int *first = reinterpret_cast<int *>(team.room);
+    each<AGENTS>(team, [&](int agent) {
+        T offset;
+        first[agent] = look<NX, P, PERIODIC>(xi[agent], dx, offset);
+        first[AGENTS + agent] = look<NY, P, PERIODIC>(xi[AGENTS + agent], dy, offset);
+    });
+    meet(team);
+    each<NX * NY>(team, [&](int at) {
+        T sum = 0; // how much the points of all channels count
+        for (int agent = 0; agent < AGENTS; agent++) {
+            int low, high, left, right, times_x = 0, times_y = 0;
+            hits<NX, P, PERIODIC>(first[agent], at / NY, low, high);
+            hits<NY, P, PERIODIC>(first[AGENTS + agent], at % NY, left, right);
+            for (int i = low; i <= high; i += PERIODIC ? NX : 1) times_x++;
+            for (int j = left; j <= right; j += PERIODIC ? NY : 1) times_y++;
+            sum += T(2 * times_x * times_y) * d[agent];
+        }
+        for (int channel = 0; channel < CH; channel++) {
+            const int k = channel * NX * NY + at;
+            put<MODE>(to + k, sum * maps[k]);
+        }
+    });
+}
+
+// A dense layer on the patches that agents see of feature maps: y[o][agent]
+template <int NX, int NY, int P, int CH, int AGENTS, int OUT, bool PERIODIC, int SHARES>
+FUNCTION void patch_dense(Team team, double dx, double dy, const T *xi, const T *maps, const T *w, T *y) {
+    column_sums<P * P * CH, OUT * AGENTS, SHARES>(
+        team, team.room,
+        [&](int r, int c) {
+            const int agent = c % AGENTS, o = c / AGENTS, channel = r % CH, j = r / CH % P, i = r / CH / P;
+            T offset;
+            const int px = point<NX, PERIODIC>(look<NX, P, PERIODIC>(xi[agent], dx, offset) + i);
+            const int py = point<NY, PERIODIC>(look<NY, P, PERIODIC>(xi[AGENTS + agent], dy, offset) + j);
+            return w[r * OUT + o] * maps[(channel * NX + px) * NY + py];
+        },
+        [&](int c, T s) { y[c] = s; });
+}
+
+template <int NX, int NY, int P, int CH, int AGENTS, int OUT, bool PERIODIC, int MODE>
+FUNCTION void patch_dense_reverse_w(Team team, double dx, double dy, const T *xi, const T *maps, const T *d, T *dw) {
+    each<P * P * CH * OUT>(team, [&](int at) {
+        const int o = at % OUT, r = at / OUT, channel = r % CH, j = r / CH % P, i = r / CH / P;
+        T sum = 0;
+        for (int agent = 0; agent < AGENTS; agent++) {
+            T offset;
+            const int px = point<NX, PERIODIC>(look<NX, P, PERIODIC>(xi[agent], dx, offset) + i);
+            const int py = point<NY, PERIODIC>(look<NY, P, PERIODIC>(xi[AGENTS + agent], dy, offset) + j);
+            sum += maps[(channel * NX + px) * NY + py] * d[o * AGENTS + agent];
+        }
+        put<MODE>(dw + at, sum);
+    });
+}
+
+template <int NX, int NY, int P, int CH, int AGENTS, int OUT, bool PERIODIC, int MODE>
+FUNCTION void patch_dense_reverse_maps(Team team, double dx, double dy, const T *xi, const T *w, const T *d, T *to) {
+    int *first = reinterpret_cast<int *>(team.room);
+    each<AGENTS>(team, [&](int agent) {
+        T offset;
+        first[agent] = look<NX, P, PERIODIC>(xi[agent], dx, offset);
+        first[AGENTS + agent] = look<NY, P, PERIODIC>(xi[AGENTS + agent], dy, offset);
+    });
+    meet(team);
+    each<CH * NX * NY>(team, [&](int at) {
+        const int y = at % NY, x = at / NY % NX, channel = at / NY / NX;
+        T sum = 0;
+        for (int agent = 0; agent < AGENTS; agent++) {
+            int low, high, left, right;
+            hits<NX, P, PERIODIC>(first[agent], x, low, high);
+            hits<NY, P, PERIODIC>(first[AGENTS + agent], y, left, right);
+            for (int i = low; i <= high; i += PERIODIC ? NX : 1) {
+                for (int j = left; j <= right; j += PERIODIC ? NY : 1) {
+                    const T *row = w + ((i * P + j) * CH + channel) * OUT;
+                    for (int o = 0; o < OUT; o++) sum += row[o] * d[o * AGENTS + agent];
+                }
+            }
+        }
+        put<MODE>(to + at, sum);
+    });
+}

@@ -1,0 +1,74 @@
+// What kernels are given, and how they begin.
+
+typedef decltype(sizeof(0)) size_type;
+#define size_t size_type
+
+struct Arguments {
+    int samples, steps;
+    double share; // of a sample in the mean
+    T limit;      // of adjoints that are carried on; negative if there is none
+    const T *params, *fixed, *states, *sequences;
+    const double *weights;
+    const T *tables;
+    const int *indices;
+    T *memory, *history, *store;
+    double *terms;
+    T *records, *ends;
+    T *dparams, *dfixed, *dstates, *dsequences;
+};
+
+INLINE T limited(T x, T limit) {
+    if (limit < T(0)) return x;
+    return x > limit ? limit : x < -limit ? -limit : x;
+}
+
+#ifdef __CUDACC__
+#if CLUSTER > 1
+#define ENTRY extern "C" __global__ void __launch_bounds__(THREADS) __cluster_dims__(CLUSTER, 1, 1)
+#else
+#define ENTRY extern "C" __global__ void __launch_bounds__(THREADS)
+#endif
+#define BEGIN                                                                                                          \
+    extern __shared__ __align__(16) unsigned char shared_bytes[];                                                      \
+    T *const near = reinterpret_cast<T *>(shared_bytes);                                                               \
+    const int team = blockIdx.x / CLUSTER, teams = gridDim.x / CLUSTER;                                                \
+    const int rank = blockIdx.x % CLUSTER;                                                                             \
+    const bool leader = rank == 0;                                                                                     \
+    T *const far = a.memory + size_t(team) * MEMORY;                                                                   \
+    (void)near, (void)far, (void)leader;
+#define TEAMS                                                                                                          \
+    const Team all = {rank * THREADS + int(threadIdx.x), CLUSTER * THREADS, true, room};                               \
+    const Team one = {int(threadIdx.x), THREADS, false, desk};                                                         \
+    (void)one;
+#define END meet(all);
+#else
+// on the host a team is the one thread that calls; the work is cut by `team` and `teams`
+#define ENTRY extern "C" void
+#define BEGIN                                                                                                          \
+    const int team = 0, teams = 1;                                                                                     \
+    const bool leader = true;                                                                                          \
+    T *const far = a.memory, *const near = a.memory + MEMORY;                                                          \
+    (void)near, (void)far, (void)leader;
+#define TEAMS                                                                                                          \
+    const Team all = {0, 1, true, room}, one = {0, 1, false, desk};                                                    \
+    (void)one;
+#define END
+#endif
+
+// The gradient of the parameters: what samples contribute, added in their order.
+#ifdef __CUDACC__
+extern "C" __global__ void add_up(int samples, const T *parts, T *sum) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= PARAMS) return;
+    T total = 0;
+    for (int sample = 0; sample < samples; sample++) total += parts[size_t(sample) * PARAMS + i];
+    sum[i] = total;
+}
+#else
+extern "C" void add_up(int samples, const T *parts, T *sum) {
+    for (int i = 0; i < PARAMS; i++) {
+        sum[i] = 0;
+        for (int sample = 0; sample < samples; sample++) sum[i] += parts[size_t(sample) * PARAMS + i];
+    }
+}
+#endif

@@ -1,0 +1,34 @@
+// Numbers that are repeated, cut, put together or exchanged.
+
+// FR x FC becomes R x C, where FR is R or 1 and FC is C or 1.
+template <int FR, int FC, int R, int C> FUNCTION void broadcast(Team team, const T *x, T *y) {
+    each<R * C>(team, [&](int i) { y[i] = x[(FR == 1 ? 0 : i / C) * FC + (FC == 1 ? 0 : i % C)]; });
+}
+
+template <int FR, int FC, int R, int C, int SHARES, int MODE>
+FUNCTION void broadcast_reverse(Team team, const T *dy, T *dx) {
+    const int rows = FR == 1 ? R : 1, cols = FC == 1 ? C : 1;
+    column_sums<rows * cols, FR * FC, SHARES>(
+        team, team.room,
+        [&](int k, int i) {
+            const int r = i / FC + k / cols, c = i % FC + k % cols;
+            return dy[r * C + c];
+        },
+        [&](int i, T s) { put<MODE>(dx + i, s); });
+}
+
+// [R][C] becomes [C][R]
+template <int R, int C, int MODE> FUNCTION void transpose(Team team, const T *x, T *y) {
+    each<R * C>(team, [&](int i) { put<MODE>(y + i, x[i % R * C + i / R]); });
+}
+
+// A sparse matrix, row by row: entries first[r] .. first[r + 1]
+template <int R, int C, int MODE>
+FUNCTION void sparse(Team team, const int *first, const int *columns, const T *values, const T *x, T *y) {
+    each<R * C>(team, [&](int i) {
+        const int r = i / C, c = i % C;
+        T sum = 0;
+        for (int e = first[r]; e < first[r + 1]; e++) sum += values[e] * x[columns[e] * C + c];
+        put<MODE>(y + i, sum);
+    });
+}

@@ -1,0 +1,156 @@
+//! Generated code on the host: the same source, compiled by a C++ compiler as one thread. It is slow, and for tests:
+//! machines without a GPU can check the code of every task.
+
+use crate::executable::{Answer, Entry, Generated, Job, Processor, numbers};
+use crate::sweep::{Code, Spread, generate};
+use cinoc_adjoint::Real;
+use cinoc_adjoint::backend::{Backend, Executable, Plan};
+use libloading::{Library, Symbol};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+/// What kernels are given, as `device/kernel.h` declares it.
+#[repr(C)]
+struct Arguments<T> {
+    samples: i32,
+    steps: i32,
+    share: f64,
+    limit: T,
+    params: *const T,
+    fixed: *const T,
+    states: *const T,
+    sequences: *const T,
+    weights: *const f64,
+    tables: *const T,
+    indices: *const i32,
+    memory: *mut T,
+    history: *mut T,
+    store: *mut T,
+    terms: *mut f64,
+    records: *mut T,
+    ends: *mut T,
+    dparams: *mut T,
+    dfixed: *mut T,
+    dstates: *mut T,
+    dsequences: *mut T,
+}
+
+/// The host as a backend.
+pub struct Host {
+    /// Where libraries are kept while they are used.
+    folder: PathBuf,
+    spread: Spread,
+}
+
+impl Host {
+    /// Compiles into this folder, code that is meant for teams of this kind.
+    pub fn new(folder: &Path, spread: Spread) -> Host {
+        Host { folder: folder.into(), spread }
+    }
+
+    fn compile<T: Real>(&self, plan: Plan) -> Arc<dyn Executable<T>> {
+        let code = generate(&plan, self.spread, size_of::<T>());
+        let name = format!("{}-{}", T::NAME, crate::compile::hash(&code.text));
+        let (source, library) = (self.folder.join(name.clone() + ".cpp"), self.folder.join(name + ".so"));
+        if !library.exists() {
+            std::fs::write(&source, &code.text).expect("the folder can be written to");
+            let (real, single) = if size_of::<T>() == 4 { ("float", "-DSINGLE") } else { ("double", "-DDOUBLE") };
+            let done = Command::new("g++")
+                .args(["-std=c++17", "-O1", "-shared", "-fPIC", "-Wall", "-Wextra", "-Wno-unknown-pragmas", single])
+                .arg(format!("-DREAL={real}"))
+                .arg("-o")
+                .args([&library, &source])
+                .output()
+                .expect("g++ is installed");
+            let said = String::from_utf8_lossy(&done.stderr);
+            assert!(done.status.success(), "{}: {said}", source.display());
+            assert!(said.trim().is_empty(), "warnings in {}: {said}", source.display());
+        }
+        // SAFETY: the library is generated code without initialisers.
+        let library = unsafe { Library::new(&library) }.expect("a library that was just made");
+        Arc::new(Generated::new(plan, OnHost { library, numbers: numbers::<T>(&code), code }))
+    }
+}
+
+impl Backend for Host {
+    fn chunk(&self, _: usize) -> usize {
+        1
+    }
+    fn singles(&self, plan: Plan) -> Arc<dyn Executable<f32>> {
+        self.compile(plan)
+    }
+    fn doubles(&self, plan: Plan) -> Arc<dyn Executable<f64>> {
+        self.compile(plan)
+    }
+}
+
+struct OnHost<T> {
+    library: Library,
+    code: Code,
+    numbers: Vec<T>,
+}
+
+impl<T: Real> Processor<T> for OnHost<T> {
+    fn stores(&self, _: usize, steps: usize) -> bool {
+        // both kernels are worth a test: runs of an odd number of steps take one of them
+        steps % 2 == 1
+    }
+
+    fn launch(&self, entry: Entry, job: &Job<'_, T>) -> Answer<T> {
+        let (code, run, sizes) = (&self.code, job.run, job.sizes);
+        let room = |n: usize| vec![T::of(f64::NAN); n]; // what is not written shows
+        let (fixed, states) = (run.fixed.concat(), run.states.concat());
+        let (sequences, weights) = (run.sequences.concat(), run.weights.concat());
+        let mut memory = room(code.memory + code.shared_bytes / size_of::<T>());
+        let mut history = room((run.steps + 1) * code.history);
+        let mut store = room(run.steps * code.store);
+        let mut answer = Answer {
+            terms: vec![f64::NAN; sizes.terms],
+            records: room(sizes.records),
+            ends: room(sizes.ends),
+            params: room(sizes.params),
+            fixed: room(sizes.fixed),
+            states: room(sizes.states),
+            sequences: room(sizes.sequences),
+        };
+        let mut dparams = room(sizes.params * run.samples);
+        let share = 1.0 / run.samples as f64;
+        let arguments = Arguments {
+            samples: run.samples as i32,
+            steps: run.steps as i32,
+            share,
+            limit: T::of(run.carry_limit.map_or(-1.0, |limit| share * limit)),
+            params: run.params.as_ptr(),
+            fixed: fixed.as_ptr(),
+            states: states.as_ptr(),
+            sequences: sequences.as_ptr(),
+            weights: weights.as_ptr(),
+            tables: self.numbers.as_ptr(),
+            indices: code.tables.indices.as_ptr(),
+            memory: memory.as_mut_ptr(),
+            history: history.as_mut_ptr(),
+            store: store.as_mut_ptr(),
+            terms: answer.terms.as_mut_ptr(),
+            records: answer.records.as_mut_ptr(),
+            ends: answer.ends.as_mut_ptr(),
+            dparams: dparams.as_mut_ptr(),
+            dfixed: answer.fixed.as_mut_ptr(),
+            dstates: answer.states.as_mut_ptr(),
+            dsequences: answer.sequences.as_mut_ptr(),
+        };
+        // SAFETY: the kernel is compiled for this structure and this precision, and all arrays have the lengths
+        // that the plan says.
+        unsafe {
+            let kernel: Symbol<'_, unsafe extern "C" fn(Arguments<T>)> =
+                self.library.get(entry.name().as_bytes()).expect("a kernel of the code");
+            kernel(arguments);
+            if sizes.params > 0 {
+                let add_up: Symbol<'_, unsafe extern "C" fn(i32, *const T, *mut T)> =
+                    self.library.get(b"add_up").expect("a kernel of the code");
+                add_up(run.samples as i32, dparams.as_ptr(), answer.params.as_mut_ptr());
+            }
+        }
+        answer
+    }
+}

@@ -1,0 +1,33 @@
+//! Programs of the engine on a GPU.
+//!
+//! A plan becomes CUDA C++ that is compiled when it is first used. Each sweep is one launch: a *team* of threads,
+//! one block or a cluster of blocks, takes a sample through all its steps forward and back. Threads of a team share
+//! agents and grid points; they wait for each other only where one needs what another has computed. Nothing is added
+//! by several threads at once, so that every run gives the same bits.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `device/*.h` | the device functions of all primitives, in the common subset of CUDA C++ and C++ |
+//! | `lower/` | from an operation of a plan to calls of device functions |
+//! | `calls.rs` | what calls touch, and where barriers are needed |
+//! | `memory.rs` | which slots live in shared memory |
+//! | `sweep.rs` | the code of a forward sweep and of a gradient |
+//! | `executable.rs` | what goes to a processor and what comes back |
+//! | `compile.rs` | NVRTC, and a cache of machine code |
+//! | `device.rs` | a CUDA device as a backend |
+//! | `host.rs` | the same code on the host, for tests without a GPU |
+
+mod calls;
+pub mod compile;
+mod device;
+mod executable;
+pub mod host;
+mod lower;
+mod memory;
+mod sweep;
+mod tables;
+
+pub use device::{Choice, Cuda, NoDevice};
+pub use executable::DeviceError;
+pub use sweep::{Code, Spread, generate};
+pub use tables::Tables;

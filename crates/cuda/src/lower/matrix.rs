@@ -1,0 +1,218 @@
+//! Constant matrices: tridiagonal systems and Fourier transforms as dense ones, sparse ones, one per axis in 2D.
+
+use super::product::Product;
+use super::*;
+use std::f64::consts::TAU;
+
+/// A matrix by rows.
+struct Dense {
+    rows: usize,
+    cols: usize,
+    at: Vec<f64>,
+}
+
+impl Dense {
+    fn new(rows: usize, cols: usize, entry: impl Fn(usize, usize) -> f64) -> Dense {
+        Dense { rows, cols, at: (0..rows * cols).map(|i| entry(i / cols, i % cols)).collect() }
+    }
+    fn transposed(&self) -> Dense {
+        Dense::new(self.cols, self.rows, |r, c| self.at[c * self.cols + r])
+    }
+}
+
+/// The inverse of a tridiagonal matrix. On a device all its rows are multiplied at once, where an elimination
+/// would go row by row.
+fn inverse(lower: &[f64], diagonal: &[f64], upper: &[f64]) -> Dense {
+    let n = diagonal.len();
+    let mut columns = vec![vec![0.0; n]; n];
+    for (k, column) in columns.iter_mut().enumerate() {
+        let mut up = vec![0.0; n];
+        for i in 0..n {
+            let below = if i > 0 { lower[i] } else { 0.0 };
+            let before = if i > 0 { (up[i - 1], column[i - 1]) } else { (0.0, 0.0) };
+            let pivot = 1.0 / (diagonal[i] - below * before.0);
+            up[i] = if i + 1 < n { upper[i] * pivot } else { 0.0 };
+            let right = f64::from(u8::from(i == k));
+            column[i] = (right - below * before.1) * pivot;
+        }
+        for i in (0..n - 1).rev() {
+            column[i] -= up[i] * column[i + 1];
+        }
+    }
+    Dense::new(n, n, |r, c| columns[c][r])
+}
+
+/// Real and imaginary parts of the modes 0 .. n/2 in turn, from n points.
+fn transform(n: usize) -> Dense {
+    Dense::new(2 * (n / 2 + 1), n, |row, j| {
+        let angle = TAU * ((row / 2 * j) % n) as f64 / n as f64;
+        if row % 2 == 0 { angle.cos() } else { -angle.sin() }
+    })
+}
+
+/// The n points from the modes; every mode but 0 and n/2 also stands for its complex conjugate.
+fn synthesis(n: usize) -> Dense {
+    Dense::new(n, 2 * (n / 2 + 1), |j, column| {
+        let k = column / 2;
+        let angle = TAU * ((k * j) % n) as f64 / n as f64;
+        let alone = k == 0 || 2 * k == n;
+        let count = if alone { 1.0 } else { 2.0 } / n as f64;
+        match column % 2 {
+            0 => count * angle.cos(),
+            _ if alone => 0.0,
+            _ => -count * angle.sin(),
+        }
+    })
+}
+
+fn matrix(node: &Node) -> Dense {
+    match node.op.name() {
+        "solve" => inverse(node.table("lower"), node.table("diagonal"), node.table("upper")),
+        "rfft" => transform(node.count("n")),
+        _ => synthesis(node.count("n")),
+    }
+}
+
+/// `y[r][c] (+)= sum over k of matrix[r][k] x[k][c]`.
+fn apply(lower: &mut Lower, matrix: &Dense, cols: usize, x: Slot, y: Slot, mode: &'static str) -> Call {
+    let table = lower.tables.numbers(&matrix.transposed().at);
+    let product = Product {
+        extents: [matrix.rows, cols, matrix.cols],
+        a: [1, matrix.rows],
+        b: [cols, 1],
+        factors: [table, x.name()],
+        result: y.name(),
+        start: ("ZERO", "nullptr".into()),
+        mode,
+    };
+    let (text, room) = product.code(lower, true);
+    Call::new(text, product.work()).room(room).reads(x).fills(y)
+}
+
+pub fn dense(lower: &mut Lower, node: &Node) -> Vec<Call> {
+    vec![apply(lower, &matrix(node), node.output().cols, node.x(0), node.y(), "WRITE")]
+}
+
+pub fn dense_reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
+    let Some(to) = r.to(0) else { return Vec::new() };
+    vec![apply(lower, &matrix(&r.node).transposed(), r.node.output().cols, r.dy(), to.slot, to.mode)]
+}
+
+/// Signs of the four symmetric parts in the four quarters of a folded period.
+const FOLDED: [[f64; 4]; 4] =
+    [[1.0, 1.0, 1.0, 1.0], [1.0, -1.0, -1.0, 1.0], [1.0, -1.0, 1.0, -1.0], [1.0, 1.0, -1.0, -1.0]];
+
+/// The matrix of one axis, without folding.
+fn axis(node: &Node, sizes: &str, numbers: &str) -> Dense {
+    let (sizes, numbers) = (node.counts(sizes), node.table(numbers));
+    let (inputs, height, parts) = (sizes[0], sizes[1], &sizes[2..]);
+    let folds = parts.len() / 2;
+    let mut at = vec![0.0; height * folds * inputs];
+    let mut next = 0;
+    for (p, part) in parts.chunks(2).enumerate() {
+        let (first, count) = (part[0], part[1]);
+        for k in 0..count {
+            for r in 0..height {
+                for q in 0..folds {
+                    let sign = if folds == 4 { FOLDED[q][p] } else { 1.0 };
+                    at[(q * height + r) * inputs + first + k] = sign * numbers[next + r];
+                }
+            }
+            next += height;
+        }
+    }
+    Dense { rows: height * folds, cols: inputs, at }
+}
+
+/// A matrix along each axis: first along x into the room, then along y.
+fn both_axes(lower: &mut Lower, node: &Node, reversed: bool, from: Slot, to: To) -> Call {
+    let [mut x, mut y] = [axis(node, "x_sizes", "x"), axis(node, "y_sizes", "y")];
+    if node.flag("transposed") != reversed {
+        (x, y) = (x.transposed(), y.transposed());
+    }
+    assert_eq!(node.output().cols, 1, "a field of its own per sample");
+    let tables = [x.transposed(), y.transposed()].map(|matrix| lower.tables.numbers(&matrix.at));
+    let [along_x, along_y] = tables;
+    let first = Product {
+        extents: [x.rows, y.cols, x.cols],
+        a: [1, x.rows],
+        b: [y.cols, 1],
+        factors: [along_x, from.name()],
+        result: "TEAM.room".into(),
+        start: ("ZERO", "nullptr".into()),
+        mode: "WRITE",
+    };
+    let second = Product {
+        extents: [x.rows, y.rows, y.cols],
+        a: [y.cols, 1],
+        b: [y.rows, 1],
+        factors: ["TEAM.room".into(), along_y],
+        result: to.slot.name(),
+        start: ("ZERO", "nullptr".into()),
+        mode: to.mode,
+    };
+    let work = first.work() + second.work();
+    let text = format!("{} meet(TEAM); {}", first.code(lower, false).0, second.code(lower, false).0);
+    Call::new(text, work).room(x.rows * y.cols).reads(from).fills(to.slot)
+}
+
+pub fn separable(lower: &mut Lower, node: &Node) -> Vec<Call> {
+    vec![both_axes(lower, node, false, node.x(0), To { slot: node.y(), mode: "WRITE" })]
+}
+
+pub fn separable_reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
+    let Some(to) = r.to(0) else { return Vec::new() };
+    vec![both_axes(lower, &r.node, true, r.dy(), to)]
+}
+
+/// Entries of a sparse matrix, row by row.
+type Rows = Vec<Vec<(usize, f64)>>;
+
+fn rows(node: &Node) -> Rows {
+    let (columns, values) = (node.counts("columns"), node.table("values"));
+    let mut next = 0;
+    let row = |&count: &usize| {
+        let entries = (next..next + count).map(|e| (columns[e], values[e])).collect();
+        next += count;
+        entries
+    };
+    node.counts("counts").iter().map(row).collect()
+}
+
+fn transposed(rows: &Rows, columns: usize) -> Rows {
+    let mut other = vec![Vec::new(); columns];
+    for (r, row) in rows.iter().enumerate() {
+        for &(c, value) in row {
+            other[c].push((r, value));
+        }
+    }
+    other
+}
+
+fn apply_sparse(lower: &mut Lower, rows: &Rows, cols: usize, x: Slot, y: Slot, mode: &str) -> Call {
+    let mut first = vec![0];
+    for row in rows {
+        first.push(first[first.len() - 1] + row.len() as i32);
+    }
+    let entries = || rows.iter().flatten();
+    let columns = lower.tables.indices(entries().map(|e| e.0 as i32).collect());
+    let first = lower.tables.indices(first);
+    let values = lower.tables.numbers(&entries().map(|e| e.1).collect::<Vec<_>>());
+    let text = format!(
+        "sparse<{}, {cols}, {mode}>(TEAM, {first}, {columns}, {values}, {}, {});",
+        rows.len(),
+        x.name(),
+        y.name()
+    );
+    Call::new(text, (2 * entries().count() * cols) as f64).reads(x).writes(y)
+}
+
+pub fn sparse(lower: &mut Lower, node: &Node) -> Vec<Call> {
+    vec![apply_sparse(lower, &rows(node), node.output().cols, node.x(0), node.y(), "WRITE")]
+}
+
+pub fn sparse_reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
+    let Some(to) = r.to(0) else { return Vec::new() };
+    let rows = transposed(&rows(&r.node), r.node.input(0).rows);
+    vec![apply_sparse(lower, &rows, r.node.output().cols, r.dy(), to.slot, to.mode)]
+}

@@ -1,0 +1,201 @@
+//! From operations of a plan to calls of device functions, in files named after those of the primitives.
+
+mod conv;
+mod elementwise;
+mod gather;
+mod gaussian;
+mod layout;
+mod matrix;
+mod product;
+mod reduce;
+
+use crate::calls::{Call, Slot};
+use crate::tables::Tables;
+use cinoc_adjoint::Shape;
+use cinoc_adjoint::backend::{Op, Parameters, ReverseOp, Target, Value};
+
+/// What code is written for.
+pub struct Lower<'a> {
+    /// Constants found so far.
+    pub tables: &'a mut Tables,
+    /// Threads of a block, and blocks of a cluster.
+    pub threads: usize,
+    /// Blocks of a cluster.
+    pub cluster: usize,
+}
+
+/// An operation with what its code needs to know.
+struct Node<'a> {
+    op: &'a Op,
+    parameters: Parameters,
+}
+
+impl Node<'_> {
+    fn input(&self, i: usize) -> Shape {
+        self.op.io.inputs[i]
+    }
+    fn output(&self) -> Shape {
+        self.op.io.output
+    }
+    fn x(&self, i: usize) -> Slot {
+        Slot::Value(self.op.inputs[i])
+    }
+    fn y(&self) -> Slot {
+        Slot::Value(self.op.output)
+    }
+    fn find(&self, name: &str) -> Option<&Value> {
+        self.parameters.iter().find(|(other, _)| *other == name).map(|(_, value)| value)
+    }
+    fn number(&self, name: &str) -> f64 {
+        match self.find(name) {
+            Some(Value::Number(number)) => *number,
+            other => unreachable!("{} has no number {name}: {other:?}", self.op.name()),
+        }
+    }
+    fn count(&self, name: &str) -> usize {
+        match self.find(name) {
+            Some(Value::Count(count)) => *count,
+            other => unreachable!("{} has no count {name}: {other:?}", self.op.name()),
+        }
+    }
+    fn flag(&self, name: &str) -> bool {
+        matches!(self.find(name), Some(Value::Flag(true)))
+    }
+    fn word(&self, name: &str) -> &'static str {
+        match self.find(name) {
+            Some(Value::Word(word)) => word,
+            other => unreachable!("{} has no word {name}: {other:?}", self.op.name()),
+        }
+    }
+    fn counts(&self, name: &str) -> &[usize] {
+        match self.find(name) {
+            Some(Value::Counts(counts)) => counts,
+            other => unreachable!("{} has no counts {name}: {other:?}", self.op.name()),
+        }
+    }
+    fn table(&self, name: &str) -> &[f64] {
+        match self.find(name) {
+            Some(Value::Table(table)) => table,
+            other => unreachable!("{} has no table {name}: {other:?}", self.op.name()),
+        }
+    }
+}
+
+/// The reverse of an operation.
+struct Reverse<'a> {
+    node: Node<'a>,
+    rule: &'a ReverseOp,
+}
+
+/// Where the adjoint of an input goes, and how.
+struct To {
+    slot: Slot,
+    mode: &'static str,
+}
+
+impl Reverse<'_> {
+    fn dy(&self) -> Slot {
+        Slot::Adjoint(self.rule.from)
+    }
+    fn to(&self, i: usize) -> Option<To> {
+        match self.rule.to[i] {
+            Target::None => None,
+            // on a device the adjoint is written next to that of the output: memory need not be handed over
+            Target::Write(slot) | Target::HandOver(slot) => {
+                Some(To { slot: Slot::Adjoint(slot), mode: "WRITE" })
+            }
+            Target::Add(slot) => Some(To { slot: Slot::Adjoint(slot), mode: "ADD" }),
+        }
+    }
+    /// The value of input i, which the rule asked for.
+    fn x(&self, i: usize) -> Slot {
+        Slot::Value(self.rule.seen_inputs[i].expect("a value that the rule reads"))
+    }
+    fn y(&self) -> Slot {
+        Slot::Value(self.rule.seen_output.expect("a value that the rule reads"))
+    }
+}
+
+impl Lower<'_> {
+    /// Calls that compute an operation.
+    pub fn forward(&mut self, op: &Op) -> Vec<Call> {
+        let node = Node { op, parameters: op.parameters() };
+        if op.formula().is_some() {
+            return elementwise::map(&node);
+        }
+        match op.name() {
+            "add" | "subtract" | "multiply" | "divide" => elementwise::binary(&node),
+            "quadratic" => elementwise::quadratic(&node),
+            "combination" => elementwise::combination(self, &node),
+            "symbol" => elementwise::symbol(self, &node),
+            "dense" => product::dense(self, &node),
+            "outer" => product::outer(self, &node),
+            "solve" | "rfft" | "irfft" => matrix::dense(self, &node),
+            "separable" => matrix::separable(self, &node),
+            "linear" => matrix::sparse(self, &node),
+            "broadcast" | "slice" | "stack" | "transpose" => layout::forward(&node),
+            "sum" | "sum_of_squares" | "length" | "limit_length" | "peak_one" | "softnorm_tanh" | "contract" => {
+                reduce::forward(self, &node)
+            }
+            "gaussian" | "gaussian_sum" => gaussian::forward(self, &node),
+            "advect" => gather::advect(&node),
+            "window" => gather::window(&node),
+            "patches" | "patch_squares" | "patch_dense" => gather::patches(self, &node),
+            "conv_patch" | "conv_field" => conv::forward(self, &node),
+            other => unreachable!("no device code for {other}"),
+        }
+    }
+
+    /// Calls that propagate the adjoint of its output to its inputs.
+    pub fn reverse(&mut self, op: &Op) -> Vec<Call> {
+        let Some(rule) = &op.reverse else { return Vec::new() };
+        let reverse = Reverse { node: Node { op, parameters: op.parameters() }, rule };
+        if op.formula().is_some() {
+            return elementwise::map_reverse(&reverse);
+        }
+        match op.name() {
+            "add" | "subtract" | "multiply" | "divide" => elementwise::binary_reverse(&reverse),
+            "quadratic" => elementwise::quadratic_reverse(&reverse),
+            "combination" => elementwise::combination_reverse(self, &reverse),
+            "symbol" => elementwise::symbol_reverse(self, &reverse),
+            "dense" => product::dense_reverse(self, &reverse),
+            "outer" => product::outer_reverse(self, &reverse),
+            "solve" | "rfft" | "irfft" => matrix::dense_reverse(self, &reverse),
+            "separable" => matrix::separable_reverse(self, &reverse),
+            "linear" => matrix::sparse_reverse(self, &reverse),
+            "broadcast" | "slice" | "stack" | "transpose" => layout::reverse(self, &reverse),
+            "sum" | "sum_of_squares" | "length" | "limit_length" | "peak_one" | "softnorm_tanh" | "contract" => {
+                reduce::reverse(self, &reverse)
+            }
+            "gaussian" | "gaussian_sum" => gaussian::reverse(self, &reverse),
+            "advect" => gather::advect_reverse(&reverse),
+            "window" => gather::window_reverse(self, &reverse),
+            "patches" | "patch_squares" | "patch_dense" => gather::patches_reverse(self, &reverse),
+            "conv_patch" | "conv_field" => conv::reverse(self, &reverse),
+            other => unreachable!("no device code for the reverse of {other}"),
+        }
+    }
+
+    /// Threads that work on something of so many operations.
+    fn team(&self, work: f64) -> usize {
+        if Call::new(String::new(), work).whole(self.cluster) { self.threads * self.cluster } else { self.threads }
+    }
+
+    /// How many threads share each of `sums` sums of `terms` terms: adding the parts must not take longer than
+    /// adding the terms.
+    fn shares(&self, terms: usize, sums: usize, work: f64) -> usize {
+        let free = (self.team(work) / sums).max(1);
+        let balanced = (terms as f64).sqrt().ceil() as usize;
+        free.min(balanced).clamp(1, 64)
+    }
+}
+
+/// A literal of the precision of the program.
+fn literal(x: f64) -> String {
+    format!("T({x:?})")
+}
+
+/// Largest of the sizes that divides n.
+fn divisor(n: usize, sizes: &[usize]) -> usize {
+    sizes.iter().copied().find(|size| n.is_multiple_of(*size)).unwrap_or(1)
+}
