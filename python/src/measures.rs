@@ -172,7 +172,7 @@ fn check_gradients(
 ) -> PyResult<String> {
     let config = config_of(task_of(task)?.as_ref(), preset, "cinoc", config)?;
     work(py, None, |_| {
-        let found = gradients::measure(&config)?;
+        let found = gradients::measure(&config, &cinoc::adjoint::Threads::one())?;
         gradients::check(&found)?;
         Ok(serde_json::to_string(&found).expect("a check is plain data"))
     })

@@ -19,6 +19,8 @@ use std::sync::Arc;
 
 /// A kind of processor.
 pub trait Backend: Send + Sync {
+    /// What it is called, for people.
+    fn name(&self) -> String;
     /// Samples that a plan is made for, where a CPU would take chunks of `chunk`.
     fn chunk(&self, chunk: usize) -> usize;
     /// Makes a plan ready to run in single precision.
@@ -31,6 +33,10 @@ pub trait Backend: Send + Sync {
 pub trait Executable<T>: Send + Sync {
     /// What it was compiled from.
     fn plan(&self) -> &Plan;
+    /// Numbers that tell how it runs, such as the blocks that share a sample.
+    fn details(&self) -> Vec<(&'static str, usize)> {
+        Vec::new()
+    }
     /// Runs all samples forward.
     fn forward(&self, run: &Arranged<'_, T>, threads: &Threads) -> Outcome<T>;
     /// Runs all samples forward and in reverse.

@@ -58,6 +58,11 @@ impl<T: Real> Program<T> {
         &self.plan().trace
     }
 
+    /// Numbers that tell how it runs where these threads run programs; empty on a CPU.
+    pub fn details(&self, threads: &Threads) -> Vec<(&'static str, usize)> {
+        self.executable(threads).details()
+    }
+
     /// Samples per chunk.
     pub fn chunk(&self) -> usize {
         self.plan().samples

@@ -483,6 +483,9 @@ pub struct CheckGradients {
     /// Override one setting; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
+    /// Where to compute: cpu, cuda, or cuda:N for the GPU number N.
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub device: Device,
     /// Print one JSON object.
     #[arg(long)]
     pub json: bool,
@@ -493,6 +496,9 @@ pub struct Verify {
     /// Golden files.
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
+    /// Where to compute: cpu, cuda, or cuda:N for the GPU number N.
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub device: Device,
     /// Print one JSON object per file.
     #[arg(long)]
     pub json: bool,

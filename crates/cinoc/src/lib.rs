@@ -61,6 +61,7 @@
 
 pub use cinoc_adjoint as adjoint;
 pub use cinoc_control as control;
+pub use cinoc_cuda as cuda;
 pub use cinoc_lab as lab;
 pub use cinoc_learn as learn;
 pub use cinoc_pde as pde;
@@ -108,26 +109,30 @@ struct Readme;
 pub fn command_line(tasks: impl IntoIterator<Item = Task>) -> ExitCode {
     let tasks = Tasks::new(tasks);
     let matches = Arguments::command().get_matches();
-    let outcome = match Arguments::from_arg_matches(&matches).map(|arguments| arguments.command) {
-        Err(error) => error.exit(),
-        Ok(Command::Tasks(request)) => commands::tasks::run(&request, &tasks),
-        Ok(Command::Train(request)) => commands::train::run(&request, &tasks),
-        Ok(Command::Eval(request)) => commands::eval::run(&request, &tasks),
-        Ok(Command::Act(request)) => commands::act::run(&request, &tasks),
-        Ok(Command::Bench(request)) => commands::bench::run(&request, &tasks),
-        Ok(Command::Trace(request)) => commands::trace::run(&request, &tasks),
-        Ok(Command::CheckGradients(request)) => commands::check_gradients::run(&request, &tasks),
-        Ok(Command::Verify(request)) => commands::verify::run(&request),
-        Ok(Command::Plot(request)) => commands::plot::run(&request, &tasks),
-        Ok(Command::View(request)) => commands::view::run(&request, &tasks),
-        Ok(Command::Sweep(request)) => commands::sweep::run(&request, &tasks),
-        Ok(Command::Reproduce(request)) => commands::reproduce::run(&request),
-    };
+    let command = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()).command;
+    let outcome = work::bearing_device_errors(|| run(command, &tasks));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             failure.report();
             failure.exit_code()
         }
+    }
+}
+
+fn run(command: Command, tasks: &Tasks) -> Result<(), Failure> {
+    match command {
+        Command::Tasks(request) => commands::tasks::run(&request, tasks),
+        Command::Train(request) => commands::train::run(&request, tasks),
+        Command::Eval(request) => commands::eval::run(&request, tasks),
+        Command::Act(request) => commands::act::run(&request, tasks),
+        Command::Bench(request) => commands::bench::run(&request, tasks),
+        Command::Trace(request) => commands::trace::run(&request, tasks),
+        Command::CheckGradients(request) => commands::check_gradients::run(&request, tasks),
+        Command::Verify(request) => commands::verify::run(&request),
+        Command::Plot(request) => commands::plot::run(&request, tasks),
+        Command::View(request) => commands::view::run(&request, tasks),
+        Command::Sweep(request) => commands::sweep::run(&request, tasks),
+        Command::Reproduce(request) => commands::reproduce::run(&request),
     }
 }

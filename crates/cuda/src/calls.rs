@@ -5,6 +5,9 @@
 //!
 //! In a cluster of several blocks, small calls are made by the first block alone, which waits ten times faster
 //! for its own threads than for the others.
+//!
+//! Calls that do not depend on each other may change places. Of those that could be next, one that needs no barrier
+//! is taken before one that needs a barrier: there are then about as many barriers as calls in the longest chain.
 
 use std::collections::HashMap;
 
@@ -17,10 +20,10 @@ pub enum Slot {
     Adjoint(usize),
     /// The adjoint of a state, on its way to the step before.
     Carry(usize),
-    /// Memory that a call of all blocks uses for itself.
-    Room,
+    /// Memory that a call of all blocks uses for itself. There are several, so that calls need not wait for it.
+    Room(usize),
     /// The same for a call of the first block.
-    Desk,
+    Desk(usize),
 }
 
 impl Slot {
@@ -30,8 +33,8 @@ impl Slot {
             Slot::Value(i) => format!("v{i}"),
             Slot::Adjoint(i) => format!("d{i}"),
             Slot::Carry(i) => format!("c{i}"),
-            Slot::Room => "room".into(),
-            Slot::Desk => "desk".into(),
+            Slot::Room(i) => format!("room{i}"),
+            Slot::Desk(i) => format!("desk{i}"),
         }
     }
 }
@@ -88,18 +91,36 @@ impl Call {
     /// Uses so many numbers of room.
     pub fn room(mut self, numbers: usize) -> Call {
         self.room = numbers;
-        if numbers > 0 {
-            self.reads.push((Slot::Room, Access::Free));
-            self.writes.push((Slot::Room, Access::Free));
-        }
         self
     }
-    /// All that it touches, and whether it writes there.
-    pub fn touched(&self, cluster: usize) -> impl Iterator<Item = (Slot, Access, bool)> + '_ {
-        let desk = cluster > 1 && !self.whole(cluster);
-        let place = move |slot: Slot| if desk && slot == Slot::Room { Slot::Desk } else { slot };
-        let reads = self.reads.iter().map(move |&(slot, access)| (place(slot), access, false));
-        reads.chain(self.writes.iter().map(move |&(slot, access)| (place(slot), access, true)))
+    /// Its code for a cluster of so many blocks, with the room it got.
+    fn code(&self, cluster: usize, room: Option<Slot>) -> String {
+        let team = if cluster > 1 && !self.whole(cluster) { "one" } else { "all" };
+        let Some(room) = room else { return self.text.replace("TEAM", team) };
+        let text = self.text.replace("TEAM.room", &room.name());
+        text.replace("TEAM", &format!("with_room({team}, {})", room.name()))
+    }
+    /// All that it touches besides its room, and whether it writes there.
+    pub fn touched(&self) -> impl Iterator<Item = (Slot, Access, bool)> + '_ {
+        let reads = self.reads.iter().map(|&(slot, access)| (slot, access, false));
+        reads.chain(self.writes.iter().map(|&(slot, access)| (slot, access, true)))
+    }
+    /// Rooms that would do.
+    pub fn rooms(&self, cluster: usize) -> Vec<Slot> {
+        let place = if cluster > 1 && !self.whole(cluster) { Slot::Desk } else { Slot::Room };
+        match self.room {
+            0 => Vec::new(),
+            // room 0 is for those that need much
+            1..=SMALL => (1..=ROOMS).map(place).collect(),
+            _ => vec![place(0)],
+        }
+    }
+    /// Whether the order of two calls matters.
+    fn conflicts(&self, other: &Call) -> bool {
+        let met = |(slot, _, write): (Slot, Access, bool)| {
+            other.touched().any(|(same, _, also)| same == slot && (write || also))
+        };
+        self.touched().any(met)
     }
     /// Whether all blocks of a cluster make it.
     pub fn whole(&self, cluster: usize) -> bool {
@@ -111,6 +132,10 @@ impl Call {
 /// needs for them.
 const WHOLE: f64 = 30e3;
 
+/// Rooms for calls that need little, and how much that is.
+pub const ROOMS: usize = 6;
+const SMALL: usize = 1024;
+
 /// Something that happened to a slot since the last barrier of the cluster.
 struct Event {
     write: bool,
@@ -120,7 +145,15 @@ struct Event {
     settled: bool,
 }
 
-/// Writes calls one after the other, with barriers where they are needed.
+/// What a call waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Wait {
+    No,
+    Block,
+    Cluster,
+}
+
+/// Writes calls, with barriers where they are needed.
 pub struct Schedule {
     cluster: usize,
     events: HashMap<Slot, Vec<Event>>,
@@ -158,46 +191,86 @@ impl Schedule {
         self.events.clear();
     }
 
-    /// Writes a call.
-    pub fn call(&mut self, call: &Call) {
-        let whole = call.whole(self.cluster);
-        let (mut settle, mut meet) = (false, false);
-        for (slot, access, write) in call.touched(self.cluster) {
+    /// What must be waited for before something is touched.
+    fn wait(&self, touched: impl Iterator<Item = (Slot, Access, bool)>, whole: bool) -> Wait {
+        let mut wait = Wait::No;
+        for (slot, access, write) in touched {
             for event in self.events.get(&slot).into_iter().flatten().filter(|e| e.write || write) {
                 let same = event.whole == whole && event.access == Access::Flat && access == Access::Flat;
                 if same {
                     continue;
                 }
                 if self.cluster > 1 && (event.whole || whole) {
-                    meet = true;
-                } else if !event.settled {
-                    settle = true;
+                    return Wait::Cluster;
+                }
+                if !event.settled {
+                    wait = Wait::Block;
                 }
             }
         }
-        if meet {
-            self.meet();
-        } else if settle {
-            if self.cluster == 1 {
-                self.meet();
-            } else {
-                debug_assert!(!whole);
+        wait
+    }
+
+    /// The best room for a call, and what it must wait for.
+    fn room(&self, call: &Call) -> (Option<Slot>, Wait) {
+        let whole = call.whole(self.cluster);
+        let used = |slot: Slot| self.wait([(slot, Access::Free, true)].into_iter(), whole);
+        let best = call.rooms(self.cluster).into_iter().map(|slot| (used(slot), slot)).min_by_key(|(wait, _)| *wait);
+        best.map_or((None, Wait::No), |(wait, slot)| (Some(slot), wait))
+    }
+
+    /// Writes calls, those first that need no barrier.
+    pub fn calls(&mut self, calls: &[Call]) {
+        let mut left: Vec<usize> = (0..calls.len()).collect();
+        // of every call, how many earlier ones must come before it
+        let mut before = vec![0; calls.len()];
+        let mut after = vec![Vec::new(); calls.len()];
+        for (i, call) in calls.iter().enumerate() {
+            for (j, earlier) in calls[..i].iter().enumerate().filter(|(_, earlier)| call.conflicts(earlier)) {
+                let _ = earlier;
+                before[i] += 1;
+                after[j].push(i);
+            }
+        }
+        while !left.is_empty() {
+            let ready = left.iter().enumerate().filter(|(_, i)| before[**i] == 0);
+            let cost = |&(_, i): &(usize, &usize)| {
+                let call = &calls[*i];
+                let wait = self.wait(call.touched(), call.whole(self.cluster)).max(self.room(call).1);
+                // while the first block is at work alone, it goes on
+                (wait, self.alone == call.whole(self.cluster), *i)
+            };
+            let (place, &i) = ready.min_by_key(cost).expect("the first one left is ready");
+            left.remove(place);
+            after[i].iter().for_each(|&j| before[j] -= 1);
+            self.call(&calls[i]);
+        }
+    }
+
+    /// Writes a call.
+    pub fn call(&mut self, call: &Call) {
+        let whole = call.whole(self.cluster);
+        let (room, wait) = self.room(call);
+        match wait.max(self.wait(call.touched(), whole)) {
+            Wait::No => {}
+            Wait::Block if self.cluster > 1 => {
                 self.enter();
                 self.text.push_str("meet(one);\n");
                 self.barriers[0] += 1;
                 let alone = self.events.values_mut().flatten().filter(|event| !event.whole);
                 alone.for_each(|event| event.settled = true);
             }
+            Wait::Block | Wait::Cluster => self.meet(),
         }
         if self.cluster > 1 && !whole {
             self.enter();
         } else {
             self.leave();
         }
-        let team = if self.cluster > 1 && !whole { "one" } else { "all" };
-        self.text.push_str(&call.text.replace("TEAM", team));
+        self.text.push_str(&call.code(self.cluster, room));
         self.text.push('\n');
-        for (slot, access, write) in call.touched(self.cluster) {
+        let room = room.map(|slot| (slot, Access::Free, true));
+        for (slot, access, write) in call.touched().chain(room) {
             self.events.entry(slot).or_default().push(Event { write, access, whole, settled: false });
         }
     }

@@ -97,11 +97,6 @@ impl Cuda {
         })
     }
 
-    /// What the device is called.
-    pub fn name(&self) -> String {
-        self.context.name().unwrap_or_else(|_| "CUDA device".into())
-    }
-
     /// How a plan is spread: clusters for large steps, if the device has them.
     pub fn spread(&self, plan: &Plan) -> Spread {
         let work: f64 = plan.step.iter().map(|op| op.flops()).sum();
@@ -117,7 +112,16 @@ impl Cuda {
 
     fn compile<T: Real + DeviceRepr + ValidAsZeroBits>(&self, plan: Plan) -> Arc<dyn Executable<T>> {
         let code = generate(&plan, self.spread(&plan), size_of::<T>());
-        Arc::new(Generated::new(plan, self.load::<T>(code).unwrap_or_else(|error| throw(error))))
+        let Spread { threads, cluster, .. } = code.spread;
+        let details = vec![
+            ("cluster", cluster),
+            ("block_threads", threads),
+            ("shared_bytes", code.shared_bytes),
+            ("barriers", code.barriers[0]),
+            ("cluster_barriers", code.barriers[1]),
+        ];
+        let processor = self.load::<T>(code).unwrap_or_else(|error| throw(error));
+        Arc::new(Generated::new(plan, processor).with_details(details))
     }
 
     fn load<T: Real + DeviceRepr + ValidAsZeroBits>(&self, code: Code) -> Result<OnDevice<T>, String> {
@@ -157,6 +161,9 @@ fn throw(error: String) -> ! {
 }
 
 impl Backend for Cuda {
+    fn name(&self) -> String {
+        self.context.name().unwrap_or_else(|_| "CUDA device".into())
+    }
     fn chunk(&self, _: usize) -> usize {
         1
     }

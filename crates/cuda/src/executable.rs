@@ -91,13 +91,19 @@ pub struct DeviceError(pub String);
 pub struct Generated<T, P> {
     plan: Plan,
     processor: P,
+    details: Vec<(&'static str, usize)>,
     number: PhantomData<T>,
 }
 
 impl<T, P> Generated<T, P> {
     /// A program that is ready to run.
     pub fn new(plan: Plan, processor: P) -> Generated<T, P> {
-        Generated { plan, processor, number: PhantomData }
+        Generated { plan, processor, details: Vec::new(), number: PhantomData }
+    }
+
+    /// The same with numbers that tell how it runs.
+    pub fn with_details(self, details: Vec<(&'static str, usize)>) -> Generated<T, P> {
+        Generated { details, ..self }
     }
 }
 
@@ -124,6 +130,10 @@ fn by_terms(all: &[f64], terms: usize) -> Vec<Vec<f64>> {
 impl<T: Real, P: Processor<T>> Executable<T> for Generated<T, P> {
     fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    fn details(&self) -> Vec<(&'static str, usize)> {
+        self.details.clone()
     }
 
     fn forward(&self, run: &Arranged<'_, T>, _: &Threads) -> Outcome<T> {

@@ -57,7 +57,7 @@ impl Host {
             std::fs::write(&source, &code.text).expect("the folder can be written to");
             let (real, single) = if size_of::<T>() == 4 { ("float", "-DSINGLE") } else { ("double", "-DDOUBLE") };
             let done = Command::new("g++")
-                .args(["-std=c++17", "-O1", "-shared", "-fPIC", "-Wall", "-Wextra", "-Wno-unknown-pragmas", single])
+                .args(["-std=c++17", "-O1", "-shared", "-fPIC", "-Wall", "-Wextra", single])
                 .arg(format!("-DREAL={real}"))
                 .arg("-o")
                 .args([&library, &source])
@@ -74,6 +74,9 @@ impl Host {
 }
 
 impl Backend for Host {
+    fn name(&self) -> String {
+        "host".into()
+    }
     fn chunk(&self, _: usize) -> usize {
         1
     }

@@ -24,23 +24,25 @@ impl Memory {
     /// loops wait for memory more often than they use it.
     pub fn place<'a>(plan: &Plan, calls: impl Iterator<Item = &'a Call>, spread: Spread, number: usize) -> Memory {
         let (mut touched, mut by_all) = (BTreeSet::new(), BTreeSet::new());
-        let mut rooms = BTreeMap::from([(Slot::Room, 0), (Slot::Desk, 0)]);
+        let mut rooms = BTreeMap::new();
         for call in calls {
-            for (slot, ..) in call.touched(spread.cluster) {
+            for room in call.rooms(spread.cluster) {
+                let numbers = rooms.entry(room).or_insert(0);
+                *numbers = call.room.max(*numbers);
+            }
+            for slot in call.touched().map(|(slot, ..)| slot).chain(call.rooms(spread.cluster)) {
                 touched.insert(slot);
-                rooms.entry(slot).and_modify(|room| *room = call.room.max(*room));
                 if call.whole(spread.cluster) {
                     by_all.insert(slot);
                 }
             }
         }
-        touched.extend(rooms.keys());
         touched.extend((0..plan.states.len()).map(Slot::Carry));
         let length = |slot: Slot| match slot {
             Slot::Value(i) => plan.value_len[i],
             Slot::Adjoint(i) => plan.adjoint_len[i],
             Slot::Carry(i) => plan.states[i].shape.size(),
-            Slot::Room | Slot::Desk => rooms[&slot],
+            Slot::Room(_) | Slot::Desk(_) => rooms[&slot],
         };
         let mut order: Vec<Slot> = touched.into_iter().collect();
         order.sort_by_key(|&slot| (length(slot), slot));
@@ -54,6 +56,11 @@ impl Memory {
             *used += n;
         }
         Memory { places, shared, global }
+    }
+
+    /// Whether a slot lies in shared memory.
+    pub fn is_near(&self, slot: Slot) -> bool {
+        self.places.get(&slot).is_some_and(|(near, _)| *near)
     }
 
     /// Code that declares all slots and the teams.

@@ -43,10 +43,11 @@ pub struct Code {
 }
 
 /// The device functions, in the order they need each other.
-const FUNCTIONS: [&str; 8] = [
+const FUNCTIONS: [&str; 9] = [
     include_str!("device/team.h"),
     include_str!("device/product.h"),
     include_str!("device/reduce.h"),
+    include_str!("device/fourier.h"),
     include_str!("device/layout.h"),
     include_str!("device/gaussian.h"),
     include_str!("device/advect.h"),
@@ -59,7 +60,17 @@ const LARGE: usize = 200;
 
 /// A copy of n numbers, each by its own thread.
 fn copy(n: usize, to: &str, from: &str) -> Call {
-    Call::new(format!("each<{n}>(TEAM, [&](int i) {{ {to}[i] = {from}[i]; }});"), n as f64)
+    Call::new(format!("copy<{n}>(TEAM, {to}, {from});"), n as f64)
+}
+
+/// The first of some choices whose number is `index`, as an expression.
+fn chosen(index: &str, choices: &[String]) -> String {
+    let last = choices.len() - 1;
+    let mut text = String::new();
+    for (k, choice) in choices[..last].iter().enumerate() {
+        let _ = write!(text, "{index} == {k} ? {choice} : ");
+    }
+    text + &choices[last]
 }
 
 /// Copies between slots and arrays of the run; `at` is code of the place of a sample's numbers.
@@ -135,22 +146,6 @@ impl Places<'_> {
         each.collect()
     }
 
-    /// Values worth storing, to the store or from it.
-    fn stored(&self, forth: bool) -> (Vec<Call>, usize) {
-        let mut at = 0;
-        let all: usize = self.plan.stored.iter().map(|&slot| self.plan.value_len[slot]).sum();
-        let each = self.plan.stored.iter().map(|&slot| {
-            let n = self.plan.value_len[slot];
-            let (slot, there) = (Slot::Value(slot), format!("(store + size_t(t) * {all} + {at})"));
-            at += n;
-            match forth {
-                true => copy(n, &there, &slot.name()).flat(slot),
-                false => copy(n, &slot.name(), &there).writes(slot),
-            }
-        });
-        (each.collect(), all)
-    }
-
     /// Next states into the slots of the states. A next state may itself be a state: those are read first.
     fn carry_on(&self) -> Vec<Call> {
         let is_state = |slot: usize| self.plan.states.iter().any(|state| state.value == slot);
@@ -170,25 +165,58 @@ impl Places<'_> {
         first
     }
 
-    /// Weighted terms of a step, added up in double precision.
+    /// Weighted terms of a step, added up in double precision: term k by thread k.
     fn terms(&self) -> Vec<Call> {
         let count = self.plan.terms.len();
-        let each = self.plan.terms.iter().enumerate().map(|(k, (slot, _))| {
-            let slot = Slot::Value(*slot);
-            let text = format!(
-                "each<1>(TEAM, [&](int) {{ a.terms[size_t(sample) * {count} + {k}] += a.weights[{k} * a.steps + t] * double({}[0]); }});",
-                slot.name()
-            );
-            Call::new(text, 1.0).flat(slot)
-        });
-        each.collect()
+        if count == 0 {
+            return Vec::new();
+        }
+        let values: Vec<String> = self.plan.terms.iter().map(|(slot, _)| Slot::Value(*slot).name()).collect();
+        let text = format!(
+            "if (TEAM.me < {count}) {{ const int k = TEAM.me; const T *const value = {}; \
+             sum_of_term += a.weights[k * a.steps + t] * double(*value); }}",
+            chosen("k", &values)
+        );
+        let call = Call::new(text, 1.0);
+        vec![self.plan.terms.iter().fold(call, |call, (slot, _)| call.reads(Slot::Value(*slot)))]
     }
 
-    fn clear_terms(&self) -> Call {
+    /// Where a sum over the steps begins, and where it goes.
+    fn clear_terms() -> Call {
+        Call::new("sum_of_term = 0;".into(), 1.0)
+    }
+
+    fn unload_terms(&self) -> Call {
         let count = self.plan.terms.len();
-        let text =
-            format!("each<1>(TEAM, [&](int) {{ for (int k = 0; k < {count}; k++) a.terms[size_t(sample) * {count} + k] = 0; }});");
+        let text = format!("if (TEAM.me < {count}) a.terms[size_t(sample) * {count} + TEAM.me] = sum_of_term;");
         Call::new(text, 1.0)
+    }
+
+    /// What the weights of the terms put in at the end of a step.
+    fn term_seeds(&self) -> Vec<Call> {
+        let terms = &self.plan.terms;
+        let mut slots: Vec<usize> = terms.iter().map(|(_, seed)| seed.slot).collect();
+        slots.sort_unstable();
+        slots.dedup();
+        let weight = "T(a.share * a.weights[k * a.steps + t])";
+        if slots.len() == terms.len() && !terms.is_empty() && terms.iter().all(|(_, seed)| !seed.accumulate) {
+            let to: Vec<String> = terms.iter().map(|(_, seed)| Slot::Adjoint(seed.slot).name()).collect();
+            let text = format!(
+                "if (TEAM.me < {}) {{ const int k = TEAM.me; T *const to = {}; *to = {weight}; }}",
+                terms.len(),
+                chosen("k", &to)
+            );
+            let call = Call::new(text, 1.0);
+            return vec![terms.iter().fold(call, |call, (_, seed)| call.fills(Slot::Adjoint(seed.slot)))];
+        }
+        let each = terms.iter().enumerate().map(|(k, (_, seed))| {
+            let to = Slot::Adjoint(seed.slot);
+            let mode = if seed.accumulate { "ADD" } else { "WRITE" };
+            let text =
+                format!("each<1>(TEAM, [&](int) {{ const int k = {k}; put<{mode}>({}, {weight}); }});", to.name());
+            Call::new(text, 1.0).writes(to)
+        });
+        each.collect()
     }
 
     fn unload(&self, places: &[Placed], at: impl Fn(usize, usize) -> String) -> Vec<Call> {
@@ -215,14 +243,64 @@ impl Places<'_> {
     }
 }
 
-fn all(schedule: &mut Schedule, calls: &[Call]) {
-    calls.iter().for_each(|call| schedule.call(call));
+/// Writes lists of calls one after the other; calls that do not depend on each other may change places.
+fn all(schedule: &mut Schedule, lists: &[&[Call]]) {
+    let calls: Vec<Call> = lists.iter().flat_map(|list| list.iter().cloned()).collect();
+    schedule.calls(&calls);
+}
+
+/// Stored values of a step. Those of global memory are computed in the store, where they stay; those of shared memory
+/// are copied.
+struct Store {
+    /// Slot, length, place and whether it is of shared memory.
+    slots: Vec<(Slot, usize, usize, bool)>,
+    /// Numbers of shared memory, which come first, and of all.
+    near: usize,
+    all: usize,
+}
+
+impl Store {
+    fn new(plan: &Plan, memory: &Memory) -> Store {
+        let mut store = Store { slots: Vec::new(), near: 0, all: 0 };
+        for near in [true, false] {
+            for &slot in &plan.stored {
+                let (n, slot) = (plan.value_len[slot], Slot::Value(slot));
+                if memory.is_near(slot) == near {
+                    store.slots.push((slot, n, store.all, near));
+                    store.all += n.next_multiple_of(4);
+                }
+            }
+            if near {
+                store.near = store.all;
+            }
+        }
+        store
+    }
+
+    fn copies(&self, forth: bool) -> Vec<Call> {
+        let near = self.slots.iter().filter(|(.., near)| *near);
+        let each = near.map(|&(slot, n, at, _)| {
+            let there = format!("(store + size_t(t) * STORE + {at})");
+            match forth {
+                true => copy(n, &there, &slot.name()).flat(slot),
+                false => copy(n, &slot.name(), &there).writes(slot),
+            }
+        });
+        // shared memory is that of the first block
+        each.map(|call| Call { work: 0.0, ..call }).collect()
+    }
+
+    fn declarations(&self) -> String {
+        let far = self.slots.iter().filter(|(.., near)| !near);
+        far.map(|(slot, _, at, _)| format!("T *const {} = store + size_t(t) * STORE + {at};\n", slot.name())).collect()
+    }
 }
 
 /// What a kernel begins with: who this thread is and where its memory lies.
 fn begin(name: &str, memory: &Memory) -> String {
     let mut text = format!("ENTRY {name}(Arguments a) {{\nBEGIN\n");
     text.push_str(&memory.declarations());
+    text.push_str("double sum_of_term = 0; // of the term with the number of this thread\n");
     text
 }
 
@@ -230,7 +308,9 @@ fn begin(name: &str, memory: &Memory) -> String {
 pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
     assert_eq!(plan.samples, 1, "a team works on one sample");
     let mut tables = Tables::default();
-    let mut lower = Lower { tables: &mut tables, threads: spread.threads, cluster: spread.cluster };
+    // far below rounding
+    let negligible = if number == 4 { 1e-10 } else { 1e-19 };
+    let mut lower = Lower { tables: &mut tables, threads: spread.threads, cluster: spread.cluster, negligible };
     let mut forward = |ops: &mut dyn Iterator<Item = &Op>| -> Vec<Call> { ops.flat_map(|op| lower.forward(op)).collect() };
     let setup = forward(&mut plan.setup.iter());
     let step = forward(&mut plan.step.iter());
@@ -255,8 +335,6 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
     let mut given = places.load(&plan.fixed, |offset, size| Places::sample("fixed", offset, size));
     given.extend(places.load(&plan.states, |offset, size| Places::sample("states", offset, size)));
     let sequences = places.load(&plan.sequences, |offset, size| Places::step("sequences", offset, size));
-    let (put_away, store) = places.stored(true);
-    let (fetch, _) = places.stored(false);
 
     // all calls that may run, to see what they touch
     let (mut seeds, mut carried) = (Vec::new(), Vec::new());
@@ -266,15 +344,7 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
         let text = format!("each<{n}>(TEAM, [&](int i) {{ put<{mode}>({} + i, {}[i]); }});", to.name(), from.name());
         seeds.push(Call::new(text, n as f64).flat(from).writes(to));
     }
-    for (k, (_, seed)) in plan.terms.iter().enumerate() {
-        let to = Slot::Adjoint(seed.slot);
-        let mode = if seed.accumulate { "ADD" } else { "WRITE" };
-        let text = format!(
-            "each<1>(TEAM, [&](int) {{ put<{mode}>({}, T(a.share * a.weights[{k} * a.steps + t])); }});",
-            to.name()
-        );
-        seeds.push(Call::new(text, 1.0).writes(to));
-    }
+    seeds.extend(places.term_seeds());
     for (i, state) in plan.states.iter().enumerate() {
         let (n, to) = (state.shape.size(), Slot::Carry(i));
         let call = match state.adjoint.map(Slot::Adjoint) {
@@ -296,11 +366,12 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
         })
         .collect();
 
-    let everything = [&begun, &given, &sequences, &put_away, &seeds, &carried, &cleared, &setup, &step, &step_back, &setup_back]
+    let everything = [&begun, &given, &sequences, &seeds, &carried, &cleared, &setup, &step, &step_back, &setup_back]
         .into_iter()
         .flatten();
     let memory = Memory::place(plan, everything, spread, number);
 
+    let store = Store::new(plan, &memory);
     let mut text = String::new();
     if plan.step.len() > LARGE {
         text.push_str("#define LARGE_PROGRAM\n");
@@ -311,23 +382,21 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
     text.push_str(include_str!("device/kernel.h"));
 
     // forward
+    let records = places.unload(&plan.records, |offset, size| Places::step("records", offset, size));
+    let ends = places.unload(&plan.states, |offset, size| Places::sample("ends", offset, size));
+    let (terms, carry_on, clear_terms) = (places.terms(), places.carry_on(), [Places::clear_terms()]);
+    let sums = [places.unload_terms()];
     let mut schedule = Schedule::new(spread.cluster);
-    all(&mut schedule, &begun);
+    all(&mut schedule, &[&begun]);
     schedule.line("for (int sample = team; sample < a.samples; sample += teams) {");
     schedule.meet();
-    schedule.call(&places.clear_terms());
-    all(&mut schedule, &given);
-    all(&mut schedule, &setup);
-    schedule.line("for (int t = 0; t < a.steps; t++) {");
+    all(&mut schedule, &[&clear_terms, &given, &setup]);
     schedule.meet();
-    all(&mut schedule, &sequences);
-    all(&mut schedule, &step);
-    all(&mut schedule, &places.terms());
-    all(&mut schedule, &places.unload(&plan.records, |offset, size| Places::step("records", offset, size)));
-    all(&mut schedule, &places.carry_on());
+    schedule.line("for (int t = 0; t < a.steps; t++) {");
+    all(&mut schedule, &[&sequences, &step, &terms, &records, &carry_on]);
     schedule.meet();
     schedule.line("}");
-    all(&mut schedule, &places.unload(&plan.states, |offset, size| Places::sample("ends", offset, size)));
+    all(&mut schedule, &[&ends, &sums]);
     schedule.line("}");
     let (body, _) = schedule.finish();
     let _ = writeln!(text, "{}{body}END\n}}", begin("forward_sweep", &memory));
@@ -335,51 +404,43 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
     // gradient, with and without a store
     let mut barriers = [0; 2];
     let history: usize = plan.states.iter().map(|state| state.shape.size()).sum();
+    let (remembered, recalled, kept) = (places.history(true, "t"), places.history(false, "t"), places.kept());
+    let last = places.history(true, "a.steps");
+    let dsequences =
+        places.unload_adjoints(&plan.sequences, |offset, size| Places::step("dsequences", offset, size));
     for (name, stored, rerun) in
         [("gradient_again", false, &again), ("gradient_stored", true, &beside_stored)]
     {
+        let [put_away, fetch] = if stored { [store.copies(true), store.copies(false)] } else { [vec![], vec![]] };
+        let places_in_store = if stored { store.declarations() } else { String::new() };
         let mut schedule = Schedule::new(spread.cluster);
         schedule.line("T *const history = a.history + size_t(team) * (a.steps + 1) * HISTORY;");
         schedule.line("T *const store = a.store + size_t(team) * a.steps * STORE;");
         schedule.line("(void)history; (void)store;");
-        all(&mut schedule, &begun);
+        all(&mut schedule, &[&begun]);
         schedule.line("for (int sample = team; sample < a.samples; sample += teams) {");
         schedule.meet();
-        schedule.call(&places.clear_terms());
-        all(&mut schedule, &given);
-        all(&mut schedule, &cleared);
-        all(&mut schedule, &setup);
+        all(&mut schedule, &[&clear_terms, &given, &setup]);
+        schedule.meet();
         schedule.line("for (int t = 0; t < a.steps; t++) {");
-        schedule.meet();
-        all(&mut schedule, &sequences);
-        all(&mut schedule, &places.history(true, "t"));
-        all(&mut schedule, &essential);
-        all(&mut schedule, &places.terms());
-        if stored {
-            all(&mut schedule, &put_away);
-        }
-        all(&mut schedule, &places.carry_on());
+        schedule.line(&places_in_store);
+        all(&mut schedule, &[&sequences, &remembered, &essential, &terms, &put_away, &carry_on]);
         schedule.meet();
         schedule.line("}");
-        all(&mut schedule, &places.history(true, "a.steps"));
-        all(&mut schedule, &places.unload(&plan.states, |offset, size| Places::sample("ends", offset, size)));
-        all(&mut schedule, &cleared);
+        all(&mut schedule, &[&last, &ends, &sums, &cleared]);
+        schedule.meet();
         schedule.line("for (int t = a.steps - 1; t >= 0; t--) {");
-        schedule.meet();
-        all(&mut schedule, &places.history(false, "t"));
-        all(&mut schedule, &places.kept());
-        all(&mut schedule, &sequences);
-        if stored {
-            all(&mut schedule, &fetch);
+        schedule.line(&places_in_store);
+        schedule.line("if (t > 0) {");
+        schedule.line("expect<HISTORY>(all, history + size_t(t - 1) * HISTORY);");
+        if stored && store.near > 0 {
+            schedule.line(&format!("expect<{}>(all, store + size_t(t - 1) * STORE);", store.near));
         }
-        all(&mut schedule, rerun);
-        all(&mut schedule, &seeds);
-        all(&mut schedule, &step_back);
-        all(&mut schedule, &carried);
-        all(&mut schedule, &places.unload_adjoints(&plan.sequences, |offset, size| Places::step("dsequences", offset, size)));
+        schedule.line("}");
+        all(&mut schedule, &[&recalled, &kept, &sequences, &fetch, rerun, &seeds, &step_back, &carried, &dsequences]);
         schedule.meet();
         schedule.line("}");
-        all(&mut schedule, &setup_back);
+        all(&mut schedule, &[&setup_back]);
         let (offsets, params) = Places::offsets(&plan.params);
         for (place, offset) in plan.params.iter().zip(offsets) {
             let size = place.shape.size();
@@ -389,7 +450,8 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
                 None => Call::new(format!("each<{size}>(TEAM, [&](int i) {{ {there}[i] = 0; }});"), size as f64),
             });
         }
-        all(&mut schedule, &places.unload_adjoints(&plan.fixed, |offset, size| Places::sample("dfixed", offset, size)));
+        let dfixed = places.unload_adjoints(&plan.fixed, |offset, size| Places::sample("dfixed", offset, size));
+        all(&mut schedule, &[&dfixed]);
         let (offsets, _) = Places::offsets(&plan.states);
         for (i, (state, offset)) in plan.states.iter().zip(offsets).enumerate() {
             let (size, slot) = (state.shape.size(), Slot::Carry(i));
@@ -399,7 +461,7 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
         let (body, counted) = schedule.finish();
         barriers = counted;
         let begin = begin(name, &memory);
-        let _ = writeln!(text, "#define HISTORY {history}\n#define STORE {store}\n{begin}{body}END\n}}\n#undef HISTORY\n#undef STORE");
+        let _ = writeln!(text, "#define HISTORY {history}\n#define STORE {}\n{begin}{body}END\n}}\n#undef HISTORY\n#undef STORE", store.all);
     }
     Code {
         text,
@@ -408,7 +470,7 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
         shared_bytes: memory.shared * number,
         memory: memory.global,
         history,
-        store,
+        store: store.all,
         barriers,
     }
 }

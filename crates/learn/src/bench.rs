@@ -1,7 +1,9 @@
 //! How fast a task runs on this machine.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
+use cinoc_adjoint::backend::Backend;
 use cinoc_adjoint::{Real, Threads, peak_flops};
 use cinoc_control::policy::initial_params;
 use cinoc_control::random::{Purpose, stream};
@@ -50,8 +52,16 @@ pub struct Bench {
     pub peak_rss_mb: f64,
     /// Arithmetic of an update per second, in Gflop/s.
     pub gflops: f64,
-    /// That, as a share of what the same threads reach on nothing but fused products.
+    /// That, as a share of what the same threads reach on nothing but fused products. On a GPU it is 0.
     pub peak_share: f64,
+    /// Where updates and rollouts were computed: `cpu`, or the name of a GPU.
+    pub device: String,
+    /// Seconds until the first update on a GPU was done: generating, compiling and loading its code included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compile_s: Option<f64>,
+    /// How a GPU computes an update: blocks that share a sample, bytes of shared memory, barriers.
+    #[serde(flatten)]
+    pub details: BTreeMap<&'static str, usize>,
 }
 
 /// Times a task in precision `T`.
@@ -74,7 +84,9 @@ pub fn bench<T: Real>(config: &Config, threads: &Threads, repeat: usize) -> Benc
         clip_global_norm(&mut single, config.train.clip as f32);
         adam.update(&mut trained, &single, 1e-3);
     };
+    let begin = Instant::now();
     update();
+    let first = begin.elapsed().as_secs_f64();
     let update_s = median(repeat, &mut update);
     let forward_s = median(repeat, || drop(closed_loop.forward(&typed, &batch, threads)));
 
@@ -97,7 +109,10 @@ pub fn bench<T: Real>(config: &Config, threads: &Threads, repeat: usize) -> Benc
         decision_us_p99,
         peak_rss_mb,
         gflops,
-        peak_share: gflops * 1e9 / peak_flops::<T>(threads),
+        peak_share: if threads.backend().is_some() { 0.0 } else { gflops * 1e9 / peak_flops::<T>(threads) },
+        device: threads.backend().map_or("cpu".into(), Backend::name),
+        compile_s: threads.backend().map(|_| first - update_s),
+        details: program.details(threads).into_iter().collect(),
     }
 }
 

@@ -103,8 +103,9 @@ pub fn check_gradients(
     config: &Config,
     targets: Targets,
     strategy: Strategy,
+    threads: &Threads,
 ) -> Result<GradientCheck, NearEdges> {
-    let problem = Problem::new(config, targets);
+    let problem = Problem::new(config, targets, threads);
     let near_edges = || NearEdges { task: config.task.to_string(), agents: config.agents };
     let start = problem.start(EDGE).ok_or_else(near_edges)?;
     let gradient = problem.gradient(&start, strategy);
@@ -158,14 +159,14 @@ struct Problem {
 }
 
 impl Problem {
-    fn new(config: &Config, targets: Targets) -> Problem {
+    fn new(config: &Config, targets: Targets, threads: &Threads) -> Problem {
         let mut config = config.clone();
         config.train.step_clip = 0.0; // bounded derivatives are no longer exact
         config.time.steps = config.time.steps.min(STEPS);
         config.failure.step = config.failure.step.min(config.time.steps / 2);
         // long enough to leave the linear regime
         config.data.limit_spin_up(150.0);
-        let threads = Threads::one();
+        let threads = threads.clone();
         let mut cases = Cases::draw(&config, SEED, Pool::Validation, BATCH, &threads, &|_, _| {});
         if targets == Targets::Moving {
             cases.zt = moving(&cases, config.time.steps);

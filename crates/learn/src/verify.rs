@@ -73,11 +73,11 @@ pub enum VerifyError {
 }
 
 /// Recomputes all that a golden file holds.
-pub fn verify(path: &Path) -> Result<Verification, VerifyError> {
+pub fn verify(path: &Path, threads: &Threads) -> Result<Verification, VerifyError> {
     let golden = Golden::read(path)?;
     let config = golden.config()?.plain();
-    let mut computed = rollouts(&golden, &config)?;
-    computed.extend(first_decision(&golden, &config)?);
+    let mut computed = rollouts(&golden, &config, threads)?;
+    computed.extend(first_decision(&golden, &config, threads)?);
 
     let mut errors = BTreeMap::new();
     for (name, expected) in &golden.tensors {
@@ -96,12 +96,12 @@ pub fn verify(path: &Path) -> Result<Verification, VerifyError> {
 type Tensors = BTreeMap<String, Vec<f64>>;
 
 /// Trajectories, loss terms, gradients, and the run without control.
-fn rollouts(golden: &Golden, config: &Config) -> Result<Tensors, VerifyError> {
-    let (threads, params, cases) = (Threads::one(), golden.params(config)?, golden.cases(config)?);
+fn rollouts(golden: &Golden, config: &Config, threads: &Threads) -> Result<Tensors, VerifyError> {
+    let (params, cases) = (golden.params(config)?, golden.cases(config)?);
     let which: Vec<usize> = (0..cases.count).collect();
     let closed_loop = ClosedLoop::new(config, cases.count);
     let batch = closed_loop.batch(&cases, &which, Disturbance::evaluation(0, 0));
-    let ran = closed_loop.forward(&params, &batch, &threads);
+    let ran = closed_loop.forward(&params, &batch, threads);
     let mut found = Tensors::new();
     found.insert("z_traj".to_string(), ran.z().to_vec());
     found.extend(ran.u().map(|u| ("u_traj".to_string(), u.to_vec())));
@@ -115,7 +115,7 @@ fn rollouts(golden: &Golden, config: &Config) -> Result<Tensors, VerifyError> {
         found.insert(format!("loss.{}", term.name), mean);
     }
 
-    let gradient = closed_loop.gradient(&params, &batch, &threads, Strategy::Recompute);
+    let gradient = closed_loop.gradient(&params, &batch, threads, Strategy::Recompute);
     found.insert("loss.total".to_string(), vec![gradient.loss]);
     found.insert("grad.z0".to_string(), closed_loop.z_gradient(&gradient));
     found.insert("grad.xi0".to_string(), by_agent(&closed_loop.xi_gradient(&gradient), config));
@@ -128,21 +128,21 @@ fn rollouts(golden: &Golden, config: &Config) -> Result<Tensors, VerifyError> {
     }
 
     let free = ClosedLoop::uncontrolled(config, cases.count);
-    let ran = free.forward(&[], &free.batch(&cases, &which, Disturbance::evaluation(0, 0)), &threads);
+    let ran = free.forward(&[], &free.batch(&cases, &which, Disturbance::evaluation(0, 0)), threads);
     let last = ran.z().chunks_exact(cases.n).skip(ran.steps - 1);
     found.insert("z_uncontrolled".to_string(), last.step_by(ran.steps).flatten().copied().collect());
     Ok(found)
 }
 
 /// Observation, outputs of the network and forcing in the first step.
-fn first_decision(golden: &Golden, config: &Config) -> Result<Tensors, VerifyError> {
+fn first_decision(golden: &Golden, config: &Config, threads: &Threads) -> Result<Tensors, VerifyError> {
     let (params, cases) = (golden.params(config)?, golden.cases(config)?);
     let xi0 = cases.xi0.as_deref().expect("cases of golden files have positions");
     let inspection = decision::inspection(config);
     let seen = inspection.seen;
     let inputs = Inputs::new(cases.count, 1, &params).with(seen.target, &cases.zt);
     let inputs = inputs.with(seen.z, &cases.z0).with(seen.xi, xi0);
-    let outcome = Program::new(&inspection.trace, cases.count).forward(&inputs, &Threads::one());
+    let outcome = Program::new(&inspection.trace, cases.count).forward(&inputs, threads);
     let mut found = Tensors::new();
     found.insert("forcing0".to_string(), outcome.record(inspection.forcing).to_vec());
     let per_agent =

@@ -1,6 +1,6 @@
 //! Golden files and central differences: whole closed-loop steps and their gradients.
 
-use cinoc_adjoint::Strategy;
+use cinoc_adjoint::{Strategy, Threads};
 use cinoc_control::{Config, Targets};
 use cinoc_learn::gradient_check::check_gradients;
 use cinoc_learn::verify::verify;
@@ -26,7 +26,7 @@ fn golden_files() {
         "ks2d",
         "turb2d",
     ] {
-        let verification = verify(&golden(name)).unwrap();
+        let verification = verify(&golden(name), &Threads::one()).unwrap();
         println!("{name}: largest relative error {:.1e}", verification.max_error);
         assert!(verification.ok, "{name}: {:#?}", verification.errors);
         assert!(verification.errors.len() > 20, "{name} compares {} tensors", verification.errors.len());
@@ -42,13 +42,13 @@ fn a_wrong_number_is_found() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("wrong.safetensors");
     std::fs::write(&path, bytes).unwrap();
-    let verification = verify(&path).unwrap();
+    let verification = verify(&path, &Threads::one()).unwrap();
     assert!(!verification.ok && verification.max_error > 1e-3, "{:?}", verification.errors);
 }
 
 #[test]
 fn files_that_cannot_be_recomputed_are_refused() {
-    let message = |name: &str| verify(&golden(name)).unwrap_err().to_string();
+    let message = |name: &str| verify(&golden(name), &Threads::one()).unwrap_err().to_string();
     assert!(message("nothing").contains("nothing.safetensors"));
 
     // the same file, asking for an unknown option of the same length
@@ -60,7 +60,7 @@ fn files_that_cannot_be_recomputed_are_refused() {
         bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
         let path = folder.path().join("altered.safetensors");
         std::fs::write(&path, bytes).unwrap();
-        verify(&path).unwrap_err().to_string()
+        verify(&path, &Threads::one()).unwrap_err().to_string()
     };
     let error = altered(r#"{\"window\": 30}"#, r#"{\"vision\": 30}"#);
     assert!(error.contains(r#"option "vision" is not supported"#), "{error}");
@@ -83,7 +83,7 @@ fn files_whose_tensors_do_not_belong_together_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("cut.safetensors");
         std::fs::write(&path, safetensors::serialize(tensors, metadata.clone()).unwrap()).unwrap();
-        verify(&path).unwrap_err().to_string()
+        verify(&path, &Threads::one()).unwrap_err().to_string()
     };
     for (name, part) in
         [("zt", "tensor \"zt\" has"), ("xi0", "tensor \"xi0\" has"), ("z0", "tensor \"zt\" has")]
@@ -146,7 +146,7 @@ fn gradients_agree_with_central_differences() {
     for (task, sets) in variants {
         let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
         let config = Config::preset(task).unwrap().with_sets(&sets).unwrap();
-        let check = check_gradients(&config, Targets::Fixed, Strategy::Store).unwrap();
+        let check = check_gradients(&config, Targets::Fixed, Strategy::Store, &Threads::one()).unwrap();
         println!("{task} {sets:?}: largest relative error {:.1e}", check.max_rel_error);
         assert!(check.max_rel_error < 1e-6, "{task} {sets:?}: {:#?}", check.directions);
     }
@@ -165,7 +165,7 @@ fn gradients_with_moving_targets_agree_with_central_differences() {
         let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
         let config = Config::preset(task).unwrap().with_sets(&sets).unwrap();
         for strategy in [Strategy::Store, Strategy::Recompute] {
-            let check = check_gradients(&config, Targets::Moving, strategy).unwrap();
+            let check = check_gradients(&config, Targets::Moving, strategy, &Threads::one()).unwrap();
             println!("{task} {sets:?}: largest relative error {:.1e}", check.max_rel_error);
             assert!(check.max_rel_error < 1e-6, "{task} {sets:?}: {:#?}", check.directions);
         }

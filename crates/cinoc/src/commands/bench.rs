@@ -26,6 +26,7 @@ pub fn run(request: &Bench, tasks: &Tasks) -> Result<(), Failure> {
     let row = |name: &str, value: String| vec![name.to_string(), value];
     table(&[
         row("what", format!("{} ({}, {} threads)", times.task, times.dtype, times.threads)),
+        row("updates and rollouts on", times.device.clone()),
         row("training update", format!("{:.2} ms", 1e3 * times.update_s)),
         row("rollouts alone", format!("{:.2} ms", 1e3 * times.forward_s)),
         row("one decision, median", format!("{:.1} us", times.decision_us_p50)),

@@ -4,13 +4,14 @@ use crate::arguments::CheckGradients;
 use crate::failure::Failure;
 use crate::terminal::{say, table};
 use crate::work::gradients;
+use cinoc_adjoint::Threads;
 use cinoc_control::Tasks;
 use serde_json::json;
 
 pub fn run(request: &CheckGradients, tasks: &Tasks) -> Result<(), Failure> {
     let task = tasks.find(&request.task)?;
     let config = task.resolve(request.preset.into(), "cinoc", None, &request.sets)?;
-    let found = gradients::measure(&config)?;
+    let found = gradients::measure(&config, &request.device.with(Threads::one())?)?;
     if request.json {
         super::print_json(&json!({"task": request.task, "max_rel_error": found.max_rel_error}))?;
     } else {

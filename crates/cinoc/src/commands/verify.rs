@@ -3,12 +3,14 @@
 use crate::arguments::Verify;
 use crate::failure::Failure;
 use crate::terminal::say;
+use cinoc_adjoint::Threads;
 use cinoc_learn::verify::{TOLERANCE, verify};
 
 pub fn run(request: &Verify) -> Result<(), Failure> {
+    let threads = request.device.with(Threads::one())?;
     let mut failed = Vec::new();
     for path in &request.files {
-        let result = verify(path).map_err(|error| Failure::Request(error.to_string()))?;
+        let result = verify(path, &threads).map_err(|error| Failure::Request(error.to_string()))?;
         if request.json {
             super::print_json(&result)?;
         } else {

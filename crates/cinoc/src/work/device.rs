@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use cinoc_adjoint::Threads;
-use cinoc_cuda::{Choice, Cuda};
+use cinoc_cuda::{Choice, Cuda, DeviceError};
 use cinoc_learn::pool::cache_folder;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -48,9 +48,34 @@ impl Device {
     }
 }
 
+/// Does some work; a device that fails meanwhile ends it with its message instead of a panic.
+pub fn bearing_device_errors<R>(work: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
+    let said = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if !info.payload().is::<DeviceError>() {
+            said(info);
+        }
+    }));
+    // whatever the work was changing is dropped with it
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|thrown| {
+        match thrown.downcast::<DeviceError>() {
+            Ok(error) => Err(Failure::Run(error.0)),
+            Err(other) => std::panic::resume_unwind(other),
+        }
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_failing_device_ends_the_work_with_its_message() {
+        let failed = bearing_device_errors(|| -> Result<(), Failure> {
+            std::panic::panic_any(DeviceError("the device is gone".into()))
+        });
+        assert!(matches!(failed, Err(Failure::Run(message)) if message == "the device is gone"));
+    }
 
     #[test]
     fn devices_have_names() {

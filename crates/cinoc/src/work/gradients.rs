@@ -1,7 +1,7 @@
 //! Gradients of whole rollouts against central differences, recomputing and storing.
 
 use crate::failure::Failure;
-use cinoc_adjoint::Strategy;
+use cinoc_adjoint::{Strategy, Threads};
 use cinoc_control::{Config, Targets};
 use cinoc_learn::gradient_check::{GradientCheck, check_gradients};
 use cinoc_learn::memory::Needs;
@@ -10,10 +10,10 @@ use cinoc_learn::memory::Needs;
 const TOLERANCE: f64 = 1e-6;
 
 /// What a check found: the directions of the gradient that recomputes, and the largest error of both.
-pub fn measure(config: &Config) -> Result<GradientCheck, Failure> {
+pub fn measure(config: &Config, threads: &Threads) -> Result<GradientCheck, Failure> {
     Needs::training(config, 1).check()?;
-    let recomputed = check_gradients(config, Targets::Fixed, Strategy::Recompute)?;
-    let stored = check_gradients(config, Targets::Fixed, Strategy::Store)?;
+    let recomputed = check_gradients(config, Targets::Fixed, Strategy::Recompute, threads)?;
+    let stored = check_gradients(config, Targets::Fixed, Strategy::Store, threads)?;
     let derivatives =
         |check: &GradientCheck| check.directions.iter().map(|d| d.derivative).collect::<Vec<_>>();
     if derivatives(&recomputed) != derivatives(&stored) {

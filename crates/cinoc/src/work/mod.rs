@@ -11,7 +11,7 @@ pub mod sweep;
 pub mod training;
 mod watcher;
 
-pub use device::Device;
+pub use device::{Device, bearing_device_errors};
 pub use watcher::Watcher;
 
 use crate::failure::Failure;

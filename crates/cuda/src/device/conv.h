@@ -4,7 +4,7 @@
 template <int PX, int PY, int IN, int OUT, int AGENTS, int TM, int TN>
 FUNCTION void conv_patch(Team team, const T *x, const T *w, const T *b, T *y) {
     const int across = AGENTS / TN, high = OUT / TM;
-    for (int item = team.me; item < PX * PY * high * across; item += team.size) {
+    ROLLED for (int item = team.me; item < PX * PY * high * across; item += team.size) {
         const int n0 = item % across * TN, m0 = item / across % high * TM, p = item / across / high;
         const int i = p / PY, j = p % PY;
         T sum[TM][TN];
@@ -12,7 +12,7 @@ FUNCTION void conv_patch(Team team, const T *x, const T *w, const T *b, T *y) {
             UNROLL for (int n = 0; n < TN; n++) sum[m][n] = b[m0 + m];
         }
         const int left = j > 0 ? 0 : 1, right = j < PY - 1 ? 3 : 2;
-        for (int a = 0; a < 3; a++) {
+        ROLLED for (int a = 0; a < 3; a++) {
             if (i + a < 1 || i + a > PX) continue;
             // the taps of one line and their channels follow each other
             const T *from = x + ((i + a - 1) * PY + j + left - 1) * IN * AGENTS + n0;
@@ -36,12 +36,12 @@ template <int N> FUNCTION void rectified(Team team, const T *y, T *dy) {
 template <int PX, int PY, int IN, int OUT, int AGENTS, int MODE, int TM, int TN, int KU>
 FUNCTION void conv_patch_reverse_x(Team team, const T *w, const T *dy, T *dx) {
     const int across = AGENTS / TN, high = IN / TM;
-    for (int item = team.me; item < PX * PY * high * across; item += team.size) {
+    ROLLED for (int item = team.me; item < PX * PY * high * across; item += team.size) {
         const int n0 = item % across * TN, m0 = item / across % high * TM, p = item / across / high;
         const int i = p / PY, j = p % PY;
         T sum[TM][TN] = {};
-        for (int a = 0; a < 3; a++) {
-            for (int c = 0; c < 3; c++) {
+        ROLLED for (int a = 0; a < 3; a++) {
+            ROLLED for (int c = 0; c < 3; c++) {
                 const int qi = i - a + 1, qj = j - c + 1;
                 if (qi < 0 || qj < 0 || qi >= PX || qj >= PY) continue;
                 accumulate<TM, TN, KU, OUT, 1, AGENTS, 1>(w + ((a * 3 + c) * IN + m0) * OUT,
@@ -58,12 +58,12 @@ FUNCTION void conv_patch_reverse_x(Team team, const T *w, const T *dy, T *dx) {
 template <int PX, int PY, int IN, int OUT, int AGENTS, int MODE, int TM, int TN, int KU, int S>
 FUNCTION void conv_patch_reverse_w(Team team, const T *x, const T *dy, T *dw) {
     const int across = OUT / TN, high = IN / TM, tiles = 9 * high * across, size = 9 * IN * OUT;
-    for (int item = team.me; item < tiles * S; item += team.size) {
+    ROLLED for (int item = team.me; item < tiles * S; item += team.size) {
         const int s = item / tiles, tile = item % tiles;
         const int n0 = tile % across * TN, m0 = tile / across % high * TM, tap = tile / across / high;
         const int a = tap / 3 - 1, c = tap % 3 - 1;
         T sum[TM][TN] = {};
-        for (int p = s * PX * PY / S; p < (s + 1) * PX * PY / S; p++) {
+        ROLLED for (int p = s * PX * PY / S; p < (s + 1) * PX * PY / S; p++) {
             const int i = p / PY + a, j = p % PY + c;
             if (i < 0 || j < 0 || i >= PX || j >= PY) continue;
             accumulate<TM, TN, KU, AGENTS, 1, 1, AGENTS>(x + ((i * PY + j) * IN + m0) * AGENTS,
@@ -93,9 +93,9 @@ FUNCTION void conv_field(Team team, const T *x, const T *w, const T *b, T *y) {
     each<OUT * NX * NY>(team, [&](int at) {
         const int j = at % NY, i = at / NY % NX, o = at / NY / NX;
         T sum = b[o];
-        for (int tap = 0; tap < 9; tap++) {
+        ROLLED for (int tap = 0; tap < 9; tap++) {
             const int p = point<NX, PERIODIC>(i + tap / 3 - 1), q = point<NY, PERIODIC>(j + tap % 3 - 1);
-            for (int k = 0; k < IN; k++) sum += w[(tap * IN + k) * OUT + o] * x[(k * NX + p) * NY + q];
+            UNROLL_FEW for (int k = 0; k < IN; k++) sum += w[(tap * IN + k) * OUT + o] * x[(k * NX + p) * NY + q];
         }
         y[at] = sum > T(0) ? sum : T(0);
     });
@@ -111,11 +111,11 @@ FUNCTION void conv_field_reverse_x(Team team, const T *w, const T *dy, T *dx) {
             for (int c = -1; c <= 1; c++) {
                 const int p = PERIODIC ? point<NX, true>(i + a) : i + a, q = PERIODIC ? point<NY, true>(j + c) : j + c;
                 if (p < 0 || q < 0 || p >= NX || q >= NY) continue;
-                for (int tap = 0; tap < 9; tap++) {
+                ROLLED for (int tap = 0; tap < 9; tap++) {
                     if (PERIODIC ? tap != (1 - a) * 3 + 1 - c
                                  : point<NX, false>(p + tap / 3 - 1) != i || point<NY, false>(q + tap % 3 - 1) != j)
                         continue;
-                    for (int o = 0; o < OUT; o++) sum += w[(tap * IN + k) * OUT + o] * dy[(o * NX + p) * NY + q];
+                    UNROLL_FEW for (int o = 0; o < OUT; o++) sum += w[(tap * IN + k) * OUT + o] * dy[(o * NX + p) * NY + q];
                 }
             }
         }

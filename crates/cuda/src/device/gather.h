@@ -49,7 +49,7 @@ FUNCTION void window_reverse_field(Team team, double density, const T *xi, const
     each<N>(team, [&](int p) {
         const int count = LINEAR ? WIDTH + 1 : WIDTH;
         T sum = 0;
-        for (int agent = 0; agent < AGENTS; agent++) {
+        UNROLL_FEW for (int agent = 0; agent < AGENTS; agent++) {
             T offset;
             const int first = look<N, WIDTH, PERIODIC>(xi[agent], density, offset);
             int low, high;
@@ -120,7 +120,7 @@ FUNCTION void patches_reverse_fields(Team team, double dx, double dy, const T *x
         const int y = at % NY, x = at / NY % NX, channel = at / NY / NX;
         const int count = LINEAR ? P + 1 : P;
         T sum = 0;
-        for (int agent = 0; agent < AGENTS; agent++) {
+        UNROLL_FEW for (int agent = 0; agent < AGENTS; agent++) {
             int low, high, left, right;
             hits<NX, count, PERIODIC>(first[agent], x, low, high);
             hits<NY, count, PERIODIC>(first[AGENTS + agent], y, left, right);
@@ -191,7 +191,7 @@ FUNCTION void patch_squares_reverse(Team team, double dx, double dy, const T *xi
     meet(team);
     each<NX * NY>(team, [&](int at) {
         T sum = 0; // how much the points of all channels count
-        for (int agent = 0; agent < AGENTS; agent++) {
+        UNROLL_FEW for (int agent = 0; agent < AGENTS; agent++) {
             int low, high, left, right, times_x = 0, times_y = 0;
             hits<NX, P, PERIODIC>(first[agent], at / NY, low, high);
             hits<NY, P, PERIODIC>(first[AGENTS + agent], at % NY, left, right);
@@ -199,7 +199,7 @@ FUNCTION void patch_squares_reverse(Team team, double dx, double dy, const T *xi
             for (int j = left; j <= right; j += PERIODIC ? NY : 1) times_y++;
             sum += T(2 * times_x * times_y) * d[agent];
         }
-        for (int channel = 0; channel < CH; channel++) {
+        ROLLED for (int channel = 0; channel < CH; channel++) {
             const int k = channel * NX * NY + at;
             put<MODE>(to + k, sum * maps[k]);
         }
@@ -226,7 +226,7 @@ FUNCTION void patch_dense_reverse_w(Team team, double dx, double dy, const T *xi
     each<P * P * CH * OUT>(team, [&](int at) {
         const int o = at % OUT, r = at / OUT, channel = r % CH, j = r / CH % P, i = r / CH / P;
         T sum = 0;
-        for (int agent = 0; agent < AGENTS; agent++) {
+        UNROLL_FEW for (int agent = 0; agent < AGENTS; agent++) {
             T offset;
             const int px = point<NX, PERIODIC>(look<NX, P, PERIODIC>(xi[agent], dx, offset) + i);
             const int py = point<NY, PERIODIC>(look<NY, P, PERIODIC>(xi[AGENTS + agent], dy, offset) + j);
@@ -248,14 +248,14 @@ FUNCTION void patch_dense_reverse_maps(Team team, double dx, double dy, const T 
     each<CH * NX * NY>(team, [&](int at) {
         const int y = at % NY, x = at / NY % NX, channel = at / NY / NX;
         T sum = 0;
-        for (int agent = 0; agent < AGENTS; agent++) {
+        UNROLL_FEW for (int agent = 0; agent < AGENTS; agent++) {
             int low, high, left, right;
             hits<NX, P, PERIODIC>(first[agent], x, low, high);
             hits<NY, P, PERIODIC>(first[AGENTS + agent], y, left, right);
             for (int i = low; i <= high; i += PERIODIC ? NX : 1) {
                 for (int j = left; j <= right; j += PERIODIC ? NY : 1) {
                     const T *row = w + ((i * P + j) * CH + channel) * OUT;
-                    for (int o = 0; o < OUT; o++) sum += row[o] * d[o * AGENTS + agent];
+                    UNROLL_FEW for (int o = 0; o < OUT; o++) sum += row[o] * d[o * AGENTS + agent];
                 }
             }
         }

@@ -37,8 +37,8 @@ INLINE T limited(T x, T limit) {
     T *const far = a.memory + size_t(team) * MEMORY;                                                                   \
     (void)near, (void)far, (void)leader;
 #define TEAMS                                                                                                          \
-    const Team all = {rank * THREADS + int(threadIdx.x), CLUSTER * THREADS, true, room};                               \
-    const Team one = {int(threadIdx.x), THREADS, false, desk};                                                         \
+    const Team all = {rank * THREADS + int(threadIdx.x), CLUSTER * THREADS, true, nullptr};                               \
+    const Team one = {int(threadIdx.x), THREADS, false, nullptr};                                                         \
     (void)one;
 #define END meet(all);
 #else
@@ -50,7 +50,7 @@ INLINE T limited(T x, T limit) {
     T *const far = a.memory, *const near = a.memory + MEMORY;                                                          \
     (void)near, (void)far, (void)leader;
 #define TEAMS                                                                                                          \
-    const Team all = {0, 1, true, room}, one = {0, 1, false, desk};                                                    \
+    const Team all = {0, 1, true, nullptr}, one = {0, 1, false, nullptr};                                                    \
     (void)one;
 #define END
 #endif

@@ -28,7 +28,7 @@ FUNCTION void sparse(Team team, const int *first, const int *columns, const T *v
     each<R * C>(team, [&](int i) {
         const int r = i / C, c = i % C;
         T sum = 0;
-        for (int e = first[r]; e < first[r + 1]; e++) sum += values[e] * x[columns[e] * C + c];
+        ROLLED for (int e = first[r]; e < first[r + 1]; e++) sum += values[e] * x[columns[e] * C + c];
         put<MODE>(y + i, sum);
     });
 }

@@ -25,7 +25,7 @@ template <int P, int Q, int SP, int SQ> INLINE void read_block(const T *from, T 
 // Adds the products of COUNT indices k, KU at a time.
 template <int TM, int TN, int KU, int AM, int AK, int BK, int BN>
 INLINE void accumulate(const T *a, const T *b, int count, T (&sum)[TM][TN]) {
-    for (int k = 0; k < count; k += KU) {
+    UNROLL_FEW for (int k = 0; k < count; k += KU) {
         T left[TM][KU], right[KU][TN];
         read_block<TM, KU, AM, AK>(a + k * AK, left);
         read_block<KU, TN, BK, BN>(b + k * BK, right);
@@ -41,9 +41,9 @@ INLINE void accumulate(const T *a, const T *b, int count, T (&sum)[TM][TN]) {
 enum Start { ZERO, PER_ROW, MATRIX };
 
 template <int M, int N, int K, int AM, int AK, int BK, int BN, int MODE, int START, int TM, int TN, int KU>
-FUNCTION void product(Team team, const T *a, const T *b, const T *start, T *c) {
+HOT void product(Team team, const T *a, const T *b, const T *start, T *c) {
     const int across = N / TN;
-    for (int tile = team.me; tile < (M / TM) * across; tile += team.size) {
+    ROLLED for (int tile = team.me; tile < (M / TM) * across; tile += team.size) {
         const int m0 = tile / across * TM, n0 = tile % across * TN;
         T sum[TM][TN];
         UNROLL for (int m = 0; m < TM; m++) {
@@ -60,9 +60,9 @@ FUNCTION void product(Team team, const T *a, const T *b, const T *start, T *c) {
 
 // The same where K is long and C is small: S threads share the sum of a tile.
 template <int M, int N, int K, int AM, int AK, int BK, int BN, int MODE, int START, int TM, int TN, int KU, int S>
-FUNCTION void product_split(Team team, const T *a, const T *b, const T *start, T *c) {
+HOT void product_split(Team team, const T *a, const T *b, const T *start, T *c) {
     const int across = N / TN, tiles = (M / TM) * across, part = K / S;
-    for (int item = team.me; item < tiles * S; item += team.size) {
+    ROLLED for (int item = team.me; item < tiles * S; item += team.size) {
         const int tile = item % tiles, s = item / tiles;
         const int m0 = tile / across * TM, n0 = tile % across * TN;
         T sum[TM][TN] = {};
@@ -74,7 +74,7 @@ FUNCTION void product_split(Team team, const T *a, const T *b, const T *start, T
     meet(team);
     each<M * N>(team, [&](int i) {
         T sum = START == ZERO ? T(0) : start[START == PER_ROW ? i / N : i];
-        for (int s = 0; s < S; s++) sum += team.room[s * M * N + i];
+        UNROLL_FEW for (int s = 0; s < S; s++) sum += team.room[s * M * N + i];
         put<MODE>(c + i, sum);
     });
 }

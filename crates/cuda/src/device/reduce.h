@@ -6,13 +6,13 @@ INLINE void column_sums(const Team &team, T *room, Term term, Take take) {
     each<COLS * SHARES>(team, [&](int i) {
         const int c = i % COLS, share = i / COLS;
         T sum = 0;
-        for (int r = share; r < ROWS; r += SHARES) sum += term(r, c);
+        UNROLL_FEW for (int r = share; r < ROWS; r += SHARES) sum += term(r, c);
         room[i] = sum;
     });
     meet(team);
     each<COLS>(team, [&](int c) {
         T sum = 0;
-        for (int share = 0; share < SHARES; share++) sum += room[share * COLS + c];
+        UNROLL_FEW for (int share = 0; share < SHARES; share++) sum += room[share * COLS + c];
         take(c, sum);
     });
 }
@@ -46,9 +46,9 @@ FUNCTION void length_reverse(Team team, const T *x, const T *y, const T *dy, T *
 template <int ROWS, int COLS> FUNCTION void limit_length(Team team, T limit, const T *x, T *y) {
     each<COLS>(team, [&](int c) {
         T square = 0;
-        for (int r = 0; r < ROWS; r++) square += x[r * COLS + c] * x[r * COLS + c];
+        UNROLL_FEW for (int r = 0; r < ROWS; r++) square += x[r * COLS + c] * x[r * COLS + c];
         const T scale = limit * limit < square ? limit / root(square) : T(1);
-        for (int r = 0; r < ROWS; r++) y[r * COLS + c] = x[r * COLS + c] * scale;
+        UNROLL_FEW for (int r = 0; r < ROWS; r++) y[r * COLS + c] = x[r * COLS + c] * scale;
     });
 }
 
@@ -56,32 +56,32 @@ template <int ROWS, int COLS, int MODE>
 FUNCTION void limit_length_reverse(Team team, T limit, const T *x, const T *dy, T *dx) {
     each<COLS>(team, [&](int c) {
         T square = 0, dot = 0;
-        for (int r = 0; r < ROWS; r++) {
+        UNROLL_FEW for (int r = 0; r < ROWS; r++) {
             square += x[r * COLS + c] * x[r * COLS + c];
             dot += x[r * COLS + c] * dy[r * COLS + c];
         }
         const bool acts = limit * limit < square;
         const T scale = acts ? limit / root(square) : T(1), pull = acts ? dot / square : T(0);
-        for (int r = 0; r < ROWS; r++) put<MODE>(dx + r * COLS + c, (dy[r * COLS + c] - x[r * COLS + c] * pull) * scale);
+        UNROLL_FEW for (int r = 0; r < ROWS; r++) put<MODE>(dx + r * COLS + c, (dy[r * COLS + c] - x[r * COLS + c] * pull) * scale);
     });
 }
 
 template <int ROWS, int COLS> FUNCTION void peak_one(Team team, const T *x, T *y) {
     each<COLS>(team, [&](int c) {
         T peak = x[c];
-        for (int r = 1; r < ROWS; r++) peak = larger(peak, x[r * COLS + c]);
-        for (int r = 0; r < ROWS; r++) y[r * COLS + c] = x[r * COLS + c] / peak;
+        UNROLL_FEW for (int r = 1; r < ROWS; r++) peak = larger(peak, x[r * COLS + c]);
+        UNROLL_FEW for (int r = 0; r < ROWS; r++) y[r * COLS + c] = x[r * COLS + c] / peak;
     });
 }
 
 template <int ROWS, int COLS, int MODE> FUNCTION void peak_one_reverse(Team team, const T *x, const T *dy, T *dx) {
     each<COLS>(team, [&](int c) {
         T peak = x[c], dot = 0;
-        for (int r = 1; r < ROWS; r++) peak = larger(peak, x[r * COLS + c]);
-        for (int r = 0; r < ROWS; r++) dot += x[r * COLS + c] * dy[r * COLS + c];
+        UNROLL_FEW for (int r = 1; r < ROWS; r++) peak = larger(peak, x[r * COLS + c]);
+        UNROLL_FEW for (int r = 0; r < ROWS; r++) dot += x[r * COLS + c] * dy[r * COLS + c];
         const T scale = T(1) / peak;
         T pull = dot * scale; // for the first row at the peak
-        for (int r = 0; r < ROWS; r++) {
+        UNROLL_FEW for (int r = 0; r < ROWS; r++) {
             const T here = x[r * COLS + c] < peak ? T(0) : pull;
             put<MODE>(dx + r * COLS + c, (dy[r * COLS + c] - here) * scale);
             pull -= here;
@@ -111,7 +111,7 @@ FUNCTION void softnorm_tanh_reverse(Team team, const T *x, const T *y, const T *
     each<COLS * SHARES>(team, [&](int i) {
         const int c = i % COLS, share = i / COLS;
         T square = 0, dot = 0;
-        for (int r = share; r < ROWS; r += SHARES) {
+        UNROLL_FEW for (int r = share; r < ROWS; r += SHARES) {
             const T v = x[r * COLS + c], t = y[r * COLS + c], d = dy[r * COLS + c];
             square += v * v;
             dot += v * (d - t * t * d);
@@ -122,7 +122,7 @@ FUNCTION void softnorm_tanh_reverse(Team team, const T *x, const T *y, const T *
     meet(team);
     each<COLS>(team, [&](int c) {
         T square = TINY, dot = 0;
-        for (int share = 0; share < SHARES; share++) {
+        UNROLL_FEW for (int share = 0; share < SHARES; share++) {
             square += parts[share * COLS + c];
             dot += parts[COLS * SHARES + share * COLS + c];
         }
@@ -142,7 +142,7 @@ FUNCTION void softnorm_tanh_reverse(Team team, const T *x, const T *y, const T *
 template <int ROWS, int COLS> FUNCTION void contract(Team team, const T *k, const T *w, T *y) {
     each<ROWS>(team, [&](int r) {
         T sum = 0;
-        for (int c = 0; c < COLS; c++) sum += k[r * COLS + c] * w[c];
+        UNROLL_FEW for (int c = 0; c < COLS; c++) sum += k[r * COLS + c] * w[c];
         y[r] = sum;
     });
 }

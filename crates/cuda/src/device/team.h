@@ -6,17 +6,24 @@
 
 #ifdef __CUDACC__
 #define INLINE static __device__ __forceinline__
-#define UNROLL _Pragma("unroll")
+#define FUNCTION static __device__ __noinline__ // compiled once for all calls and kernels
 #ifdef LARGE_PROGRAM
-#define FUNCTION static __device__ __noinline__ // called from many places: compiled once
+#define HOT FUNCTION
 #else
-#define FUNCTION static __device__ __forceinline__ // so that the compiler knows what lies in shared memory
+#define HOT INLINE // so that the compiler knows what lies in shared memory
 #endif
+#define UNROLL _Pragma("unroll")
+// trip counts are constants: without a word the compiler would unroll everything, and compile for minutes
+#define UNROLL_FEW _Pragma("unroll 4")
+#define ROLLED _Pragma("unroll 1")
 #else
 #include <cmath>
 #define INLINE static inline
 #define FUNCTION static inline
+#define HOT FUNCTION
 #define UNROLL
+#define UNROLL_FEW
+#define ROLLED
 #endif
 
 typedef REAL T;
@@ -25,8 +32,10 @@ struct Team {
     int me;     // this thread
     int size;   // threads of the team
     bool whole; // all blocks of the cluster, or the first one alone
-    T *room;    // memory that a function may use and leaves to the next one
+    T *room;    // memory that a function may use
 };
+
+INLINE Team with_room(const Team &team, T *room) { return {team.me, team.size, team.whole, room}; }
 
 // Waits for all threads of the team, and makes their writes visible to each other.
 INLINE void meet(const Team &team) {
@@ -54,8 +63,30 @@ template <int MODE> INLINE void put(T *to, T value) {
 
 // What is done to all indices below N, each by one thread: index i by thread i modulo the size of the team.
 template <int N, class Body> INLINE void each(const Team &team, Body body) {
-    for (int i = team.me; i < N; i += team.size)
-        body(i);
+    ROLLED for (int i = team.me; i < N; i += team.size) body(i);
+}
+
+// A copy, number i by thread i modulo the size of the team; several are on their way at a time.
+template <int N> INLINE void copy(const Team &team, T *to, const T *from) {
+    int i = team.me;
+    ROLLED for (; i + 3 * team.size < N; i += 4 * team.size) {
+        const T a = from[i], b = from[i + team.size], c = from[i + 2 * team.size], d = from[i + 3 * team.size];
+        to[i] = a;
+        to[i + team.size] = b;
+        to[i + 2 * team.size] = c;
+        to[i + 3 * team.size] = d;
+    }
+    ROLLED for (; i < N; i += team.size) to[i] = from[i];
+}
+
+// Asks for numbers in global memory that will be needed soon.
+template <int N> INLINE void expect(const Team &team, const T *from) {
+#ifdef __CUDACC__
+    const int line = 128 / sizeof(T);
+    ROLLED for (int i = team.me * line; i < N; i += team.size * line) asm volatile("prefetch.global.L1 [%0];" ::"l"(from + i));
+#else
+    (void)team, (void)from;
+#endif
 }
 
 #ifdef SINGLE

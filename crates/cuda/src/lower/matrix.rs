@@ -1,4 +1,4 @@
-//! Constant matrices: tridiagonal systems and Fourier transforms as dense ones, sparse ones, one per axis in 2D.
+//! Constant matrices: tridiagonal systems as their inverse, Fourier transforms, sparse ones, one per axis in 2D.
 
 use super::product::Product;
 use super::*;
@@ -42,39 +42,21 @@ fn inverse(lower: &[f64], diagonal: &[f64], upper: &[f64]) -> Dense {
     Dense::new(n, n, |r, c| columns[c][r])
 }
 
-/// Real and imaginary parts of the modes 0 .. n/2 in turn, from n points.
-fn transform(n: usize) -> Dense {
-    Dense::new(2 * (n / 2 + 1), n, |row, j| {
-        let angle = TAU * ((row / 2 * j) % n) as f64 / n as f64;
-        if row % 2 == 0 { angle.cos() } else { -angle.sin() }
-    })
-}
-
-/// The n points from the modes; every mode but 0 and n/2 also stands for its complex conjugate.
-fn synthesis(n: usize) -> Dense {
-    Dense::new(n, 2 * (n / 2 + 1), |j, column| {
-        let k = column / 2;
-        let angle = TAU * ((k * j) % n) as f64 / n as f64;
-        let alone = k == 0 || 2 * k == n;
-        let count = if alone { 1.0 } else { 2.0 } / n as f64;
-        match column % 2 {
-            0 => count * angle.cos(),
-            _ if alone => 0.0,
-            _ => -count * angle.sin(),
-        }
-    })
-}
-
-fn matrix(node: &Node) -> Dense {
-    match node.op.name() {
-        "solve" => inverse(node.table("lower"), node.table("diagonal"), node.table("upper")),
-        "rfft" => transform(node.count("n")),
-        _ => synthesis(node.count("n")),
-    }
-}
-
 /// `y[r][c] (+)= sum over k of matrix[r][k] x[k][c]`.
 fn apply(lower: &mut Lower, matrix: &Dense, cols: usize, x: Slot, y: Slot, mode: &'static str) -> Call {
+    let n = matrix.rows;
+    let width = band(matrix, lower.negligible);
+    if 2 * (2 * width + 1) <= n {
+        // [offset][row], so that neighbouring threads read neighbouring numbers
+        let entry = |i: usize| {
+            let (offset, r) = (i / n, i % n);
+            (r + offset).checked_sub(width).filter(|k| *k < n).map_or(0.0, |k| matrix.at[r * n + k])
+        };
+        let table: Vec<f64> = (0..(2 * width + 1) * n).map(entry).collect();
+        let table = lower.tables.numbers(&table);
+        let text = format!("banded<{n}, {cols}, {width}, {mode}>(TEAM, {table}, {}, {});", x.name(), y.name());
+        return Call::new(text, (2 * (2 * width + 1) * n * cols) as f64).reads(x).writes(y);
+    }
     let table = lower.tables.numbers(&matrix.transposed().at);
     let product = Product {
         extents: [matrix.rows, cols, matrix.cols],
@@ -89,13 +71,61 @@ fn apply(lower: &mut Lower, matrix: &Dense, cols: usize, x: Slot, y: Slot, mode:
     Call::new(text, product.work()).room(room).reads(x).fills(y)
 }
 
-pub fn dense(lower: &mut Lower, node: &Node) -> Vec<Call> {
-    vec![apply(lower, &matrix(node), node.output().cols, node.x(0), node.y(), "WRITE")]
+/// Distance from the diagonal beyond which all entries are negligible.
+fn band(matrix: &Dense, negligible: f64) -> usize {
+    let largest = matrix.at.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+    let far = |(i, x): (usize, &f64)| {
+        (x.abs() > negligible * largest).then(|| (i / matrix.cols).abs_diff(i % matrix.cols))
+    };
+    matrix.at.iter().enumerate().filter_map(far).max().unwrap_or(0)
 }
 
-pub fn dense_reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
+pub fn solve(lower: &mut Lower, node: &Node) -> Vec<Call> {
+    let matrix = inverse(node.table("lower"), node.table("diagonal"), node.table("upper"));
+    vec![apply(lower, &matrix, node.output().cols, node.x(0), node.y(), "WRITE")]
+}
+
+pub fn solve_reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
     let Some(to) = r.to(0) else { return Vec::new() };
-    vec![apply(lower, &matrix(&r.node).transposed(), r.node.output().cols, r.dy(), to.slot, to.mode)]
+    let node = &r.node;
+    let matrix = inverse(node.table("lower"), node.table("diagonal"), node.table("upper")).transposed();
+    vec![apply(lower, &matrix, node.output().cols, r.dy(), to.slot, to.mode)]
+}
+
+/// A transform as a sum over a table of one period: of n points to modes (`analysis`) or back (`synthesis`). Every
+/// mode but 0 and n/2 stands for its complex conjugate too; a synthesis, or its adjoint, counts it twice and divides
+/// by n.
+fn transform(lower: &mut Lower, node: &Node, back: bool, from: Slot, to: To) -> Call {
+    let (n, cols, inverse) = (node.count("n"), node.output().cols, node.op.name() == "irfft");
+    let period: Vec<f64> = (0..n)
+        .flat_map(|j| {
+            let angle = TAU * j as f64 / n as f64;
+            [angle.cos(), angle.sin()]
+        })
+        .collect();
+    let table = lower.tables.numbers(&period);
+    let (name, outputs, terms) = match inverse != back {
+        false => ("analysis", 2 * (n / 2 + 1) * cols, n),
+        true => ("synthesis", n * cols, n / 2 + 1),
+    };
+    let work = 4.0 * (outputs * terms) as f64;
+    let shares = lower.shares(terms, outputs, work);
+    let text = format!(
+        "{name}<{n}, {cols}, {inverse}, {shares}, {}>(TEAM, {table}, {}, {});",
+        to.mode,
+        from.name(),
+        to.slot.name()
+    );
+    Call::new(text, work).room(shares * outputs).reads(from).writes(to.slot)
+}
+
+pub fn fourier(lower: &mut Lower, node: &Node) -> Vec<Call> {
+    vec![transform(lower, node, false, node.x(0), To { slot: node.y(), mode: "WRITE" })]
+}
+
+pub fn fourier_reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
+    let Some(to) = r.to(0) else { return Vec::new() };
+    vec![transform(lower, &r.node, true, r.dy(), to)]
 }
 
 /// Signs of the four symmetric parts in the four quarters of a folded period.

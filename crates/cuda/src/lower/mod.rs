@@ -22,6 +22,8 @@ pub struct Lower<'a> {
     pub threads: usize,
     /// Blocks of a cluster.
     pub cluster: usize,
+    /// Share of the largest entry of a matrix below which others do not count.
+    pub negligible: f64,
 }
 
 /// An operation with what its code needs to know.
@@ -130,7 +132,8 @@ impl Lower<'_> {
             "symbol" => elementwise::symbol(self, &node),
             "dense" => product::dense(self, &node),
             "outer" => product::outer(self, &node),
-            "solve" | "rfft" | "irfft" => matrix::dense(self, &node),
+            "solve" => matrix::solve(self, &node),
+            "rfft" | "irfft" => matrix::fourier(self, &node),
             "separable" => matrix::separable(self, &node),
             "linear" => matrix::sparse(self, &node),
             "broadcast" | "slice" | "stack" | "transpose" => layout::forward(&node),
@@ -160,7 +163,8 @@ impl Lower<'_> {
             "symbol" => elementwise::symbol_reverse(self, &reverse),
             "dense" => product::dense_reverse(self, &reverse),
             "outer" => product::outer_reverse(self, &reverse),
-            "solve" | "rfft" | "irfft" => matrix::dense_reverse(self, &reverse),
+            "solve" => matrix::solve_reverse(self, &reverse),
+            "rfft" | "irfft" => matrix::fourier_reverse(self, &reverse),
             "separable" => matrix::separable_reverse(self, &reverse),
             "linear" => matrix::sparse_reverse(self, &reverse),
             "broadcast" | "slice" | "stack" | "transpose" => layout::reverse(self, &reverse),

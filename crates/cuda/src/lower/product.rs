@@ -26,13 +26,15 @@ impl Product {
     pub fn code(&self, lower: &Lower, split: bool) -> (String, usize) {
         let [m, n, k] = self.extents;
         let threads = lower.team(self.work());
-        let [tm, tn] = tile(m, n, threads);
+        // where K is long and C small, large tiles whose sums are shared read least
+        let long = split && k >= LONG && m * n < 8 * threads;
+        let [tm, tn] = tile(m, n, if long { 1.max(threads / 32) } else { threads });
         let tiles = m / tm * (n / tn);
         // several k at a time where a factor lies along k
         let along = |strides: [usize; 2], inner: usize| strides[inner] == 1 && strides[1 - inner] != 1;
         let ku = if along(self.a, 1) || along(self.b, 0) { divisor(k, &[4, 2, 1]) } else { 1 };
         let parts = if split && tiles * 2 <= threads && k >= 32 {
-            let most = (threads / tiles).min(k / 8).min(32);
+            let most = (threads / tiles).min(k / 8).min(64);
             (1..=most).rev().find(|s| k.is_multiple_of(s * ku)).unwrap_or(1)
         } else {
             1
@@ -53,6 +55,9 @@ impl Product {
         Call::new(text, self.work()).room(room)
     }
 }
+
+/// Terms from which a sum is long.
+const LONG: usize = 256;
 
 /// Rows and columns of the tile that a thread computes: large enough to use every number that it reads often,
 /// small enough that most threads have one.

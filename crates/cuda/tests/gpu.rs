@@ -1,0 +1,59 @@
+//! On a machine with a GPU: every task computes there what it computes on the CPU, and the same bits every time. Where
+//! there is no device the tests say so and pass, unless `CINOC_GPU=required`.
+
+mod common;
+
+use cinoc_adjoint::backend::Backend;
+use cinoc_adjoint::{Strategy, Threads};
+use cinoc_control::{Cases, ClosedLoop, Disturbance, Pool, Purpose, policy, random};
+use cinoc_cuda::Cuda;
+use common::{check, config};
+use std::sync::Arc;
+
+const TASKS: [&str; 8] =
+    ["fkpp1d", "heat1d", "ks1d", "density2d", "heat2d", "heat2d-obstacles", "ks2d", "turb2d"];
+
+fn device() -> Option<Arc<dyn Backend>> {
+    match Cuda::open(0, None) {
+        Ok(cuda) => Some(Arc::new(cuda)),
+        Err(error) => {
+            assert!(std::env::var("CINOC_GPU").is_err(), "{error}");
+            eprintln!("{error}");
+            None
+        }
+    }
+}
+
+#[test]
+fn gradients_are_those_of_the_cpu() {
+    let Some(device) = device() else { return };
+    for task in TASKS {
+        for preset in ["default", "paper"] {
+            let config = config(task, preset, &[]);
+            check::<f32>(&device, &config, 5e-4);
+            check::<f64>(&device, &config, 1e-10);
+        }
+    }
+}
+
+#[test]
+fn runs_and_batches_give_the_same_bits() {
+    let Some(device) = device() else { return };
+    for task in TASKS {
+        let config = config(task, "default", &[]);
+        let cases = Cases::draw(&config, 5, Pool::Validation, 5, &Threads::one(), &|_, _| {});
+        let params = policy::initial_params(&config, &mut random::stream(5, Purpose::Parameters, 0));
+        let params: Vec<f32> = params.iter().map(|&x| x as f32).collect();
+        let closed_loop = ClosedLoop::<f32>::for_training(&config, 2);
+        let threads = Threads::one().with_backend(device.clone());
+        let gradient = |which: &[usize]| {
+            let batch = closed_loop.batch(&cases, which, Disturbance::training(0, 0, which.len()));
+            closed_loop.gradient(&params, &batch, &threads, Strategy::Store)
+        };
+        let (one, again) = (gradient(&[0, 1, 2, 3, 4]), gradient(&[0, 1, 2, 3, 4]));
+        assert!(one == again, "{task}: a repeated run");
+        let (first, z) = (gradient(&[3]), closed_loop.inputs().z);
+        let size = z.size();
+        assert!(one.end(z)[3 * size..4 * size] == *first.end(z), "{task}: a sample alone");
+    }
+}
