@@ -138,13 +138,16 @@ impl Cuda {
             }
             Ok(function)
         };
-        let kernels = [Entry::Forward, Entry::GradientAgain, Entry::GradientStored].map(|entry| kernel(entry.name()));
-        let [forward, again, stored] = kernels;
+        let mut kernels = vec![kernel(Entry::Forward.name())?];
+        if code.differentiated {
+            kernels.push(kernel(Entry::GradientAgain.name())?);
+            kernels.push(kernel(Entry::GradientStored.name())?);
+        }
         let indices = if code.tables.indices.is_empty() { vec![0] } else { code.tables.indices.clone() };
         let mut constants = numbers::<T>(&code);
         constants.resize(constants.len().max(1), T::default());
         Ok(OnDevice {
-            kernels: [forward?, again?, stored?],
+            kernels,
             add_up: module.load_function("add_up").map_err(loaded)?,
             tables: self.stream.clone_htod(&constants).map_err(loaded)?,
             indices: self.stream.clone_htod(&indices).map_err(loaded)?,
@@ -206,7 +209,8 @@ impl<T> Default for Rooms<T> {
 }
 
 struct OnDevice<T> {
-    kernels: [CudaFunction; 3],
+    /// Forward; with an objective also the gradient, computed again and stored.
+    kernels: Vec<CudaFunction>,
     add_up: CudaFunction,
     tables: CudaSlice<T>,
     indices: CudaSlice<i32>,

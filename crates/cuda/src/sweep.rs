@@ -40,6 +40,8 @@ pub struct Code {
     pub store: usize,
     /// Barriers of a block and of a cluster in one step of the gradient.
     pub barriers: [usize; 2],
+    /// Whether there are kernels for the gradient.
+    pub differentiated: bool,
 }
 
 /// The device functions, in the order they need each other.
@@ -338,7 +340,9 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
 
     // all calls that may run, to see what they touch
     let (mut seeds, mut carried) = (Vec::new(), Vec::new());
-    for (i, (_, seed)) in plan.next.iter().enumerate() {
+    // without an objective there are no adjoints, and no gradient
+    let differentiated = !plan.terms.is_empty();
+    for (i, (_, seed)) in plan.next.iter().enumerate().filter(|_| differentiated) {
         let (n, to, from) = (plan.states[i].shape.size(), Slot::Adjoint(seed.slot), Slot::Carry(i));
         let mode = if seed.accumulate { "ADD" } else { "WRITE" };
         let text = format!("each<{n}>(TEAM, [&](int i) {{ put<{mode}>({} + i, {}[i]); }});", to.name(), from.name());
@@ -408,9 +412,8 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
     let last = places.history(true, "a.steps");
     let dsequences =
         places.unload_adjoints(&plan.sequences, |offset, size| Places::step("dsequences", offset, size));
-    for (name, stored, rerun) in
-        [("gradient_again", false, &again), ("gradient_stored", true, &beside_stored)]
-    {
+    let gradients = [("gradient_again", false, &again), ("gradient_stored", true, &beside_stored)];
+    for (name, stored, rerun) in gradients.into_iter().filter(|_| differentiated) {
         let [put_away, fetch] = if stored { [store.copies(true), store.copies(false)] } else { [vec![], vec![]] };
         let places_in_store = if stored { store.declarations() } else { String::new() };
         let mut schedule = Schedule::new(spread.cluster);
@@ -472,5 +475,6 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
         history,
         store: store.all,
         barriers,
+        differentiated,
     }
 }
