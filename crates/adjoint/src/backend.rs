@@ -26,8 +26,9 @@ pub(crate) trait Executable<T>: Send + Sync {
     fn plan(&self) -> &Plan;
     /// Runs all samples forward.
     fn forward(&self, run: &Arranged<'_, T>, threads: &Threads) -> Outcome<T>;
-    /// Runs all samples forward and in reverse.
-    fn gradient(&self, run: &Arranged<'_, T>, threads: &Threads, strategy: Strategy) -> Gradient<T>;
+    /// Runs all samples forward and in reverse: what every group of samples that is worked on together
+    /// contributes to the gradient, in order.
+    fn gradients(&self, run: &Arranged<'_, T>, threads: &Threads, strategy: Strategy) -> Vec<Gradient<T>>;
     /// Starts samples that are driven step by step; of the run, parameters, fixed inputs and states are read.
     fn start(self: Arc<Self>, run: &Arranged<'_, T>) -> Box<dyn Steps<T>>;
 }
@@ -48,6 +49,8 @@ pub(crate) trait Steps<T>: Send {
 pub(crate) struct Arranged<'a, T> {
     /// Independent samples.
     pub samples: usize,
+    /// Samples that the objective is the mean of: these, and those that run elsewhere.
+    pub of: usize,
     /// Steps of the rollout.
     pub steps: usize,
     /// All parameters, one after the other.

@@ -72,6 +72,7 @@ mod commands;
 
 mod arguments;
 mod failure;
+mod ranks;
 mod terminal;
 pub mod work;
 
@@ -82,6 +83,7 @@ pub use failure::Failure;
 use arguments::{Arguments, Command};
 use clap::{CommandFactory, FromArgMatches};
 use prelude::{Task, Tasks};
+use ranks::Crew;
 
 /// What a program with a PDE of its own, or with a trained policy, needs.
 pub mod prelude {
@@ -105,23 +107,49 @@ struct Readme;
 /// Runs the command line of a program with these tasks: reads its arguments, does what they say, tells how it went.
 ///
 /// Exit codes: 0 done, 1 the run failed, 2 the request was wrong, 130 stopped by Ctrl-C after saving a checkpoint.
+///
+/// Of several processes that `mpirun` starts, the first does this, and the others help it.
 pub fn command_line(tasks: impl IntoIterator<Item = Task>) -> ExitCode {
     let tasks = Tasks::new(tasks);
-    let matches = Arguments::command().get_matches();
-    let outcome = match Arguments::from_arg_matches(&matches).map(|arguments| arguments.command) {
-        Err(error) => error.exit(),
-        Ok(Command::Tasks(request)) => commands::tasks::run(&request, &tasks),
-        Ok(Command::Train(request)) => commands::train::run(&request, &tasks),
-        Ok(Command::Eval(request)) => commands::eval::run(&request, &tasks),
-        Ok(Command::Act(request)) => commands::act::run(&request, &tasks),
-        Ok(Command::Bench(request)) => commands::bench::run(&request, &tasks),
-        Ok(Command::Trace(request)) => commands::trace::run(&request, &tasks),
-        Ok(Command::CheckGradients(request)) => commands::check_gradients::run(&request, &tasks),
+    let crew = match Crew::join() {
+        Ok(crew) => crew,
+        Err(failure) => {
+            failure.iter().for_each(Failure::report);
+            // all ranks end alike, so that the launcher does not blame one of them
+            return failure.map_or(ExitCode::from(2), |failure| failure.exit_code());
+        }
+    };
+    if crew.team.follows() {
+        ranks::serve(&crew, &tasks);
+        return ExitCode::SUCCESS;
+    }
+    let code = obey(&tasks, &crew);
+    crew.dismiss();
+    code
+}
+
+/// Does what the arguments say.
+fn obey(tasks: &Tasks, crew: &Crew) -> ExitCode {
+    let matches = Arguments::command().try_get_matches();
+    let arguments = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
+    let outcome = match arguments.map(|arguments| arguments.command) {
+        Err(error) => {
+            // nobody reads it: nothing is to be done about that
+            let _ = error.print();
+            return ExitCode::from(error.exit_code() as u8);
+        }
+        Ok(Command::Tasks(request)) => commands::tasks::run(&request, tasks),
+        Ok(Command::Train(request)) => commands::train::run(&request, tasks, crew),
+        Ok(Command::Eval(request)) => commands::eval::run(&request, tasks),
+        Ok(Command::Act(request)) => commands::act::run(&request, tasks),
+        Ok(Command::Bench(request)) => commands::bench::run(&request, tasks),
+        Ok(Command::Trace(request)) => commands::trace::run(&request, tasks),
+        Ok(Command::CheckGradients(request)) => commands::check_gradients::run(&request, tasks),
         Ok(Command::Verify(request)) => commands::verify::run(&request),
-        Ok(Command::Plot(request)) => commands::plot::run(&request, &tasks),
-        Ok(Command::View(request)) => commands::view::run(&request, &tasks),
-        Ok(Command::Sweep(request)) => commands::sweep::run(&request, &tasks),
-        Ok(Command::Reproduce(request)) => commands::reproduce::run(&request),
+        Ok(Command::Plot(request)) => commands::plot::run(&request, tasks),
+        Ok(Command::View(request)) => commands::view::run(&request, tasks),
+        Ok(Command::Sweep(request)) => commands::sweep::run(&request, tasks, crew),
+        Ok(Command::Reproduce(request)) => commands::reproduce::run(&request, crew),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
