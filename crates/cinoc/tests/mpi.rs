@@ -13,8 +13,7 @@ use std::time::{Duration, Instant};
 /// `cinoc` as so many ranks, not yet started.
 fn ranks(folder: &Path, count: usize, arguments: &[&str]) -> Command {
     let mut command = Command::new("mpirun");
-    // quiet: what mpirun adds to the exit of a rank is long and says little
-    command.args(["--quiet", "--oversubscribe", "--bind-to", "none", "-n", &count.to_string()]);
+    command.args(["--oversubscribe", "--bind-to", "none", "-n", &count.to_string()]);
     command.arg(env!("CARGO_BIN_EXE_cinoc")).args(arguments).current_dir(folder);
     command.env("CINOC_CACHE", folder.join("cache"));
     // tests run as any user, in containers too, with more ranks than cores
@@ -68,7 +67,7 @@ fn training<'a>(task: &'a str, run: &'a str, updates: &'a str) -> Vec<&'a str> {
     }
     match task {
         "ks1d" => arguments.extend(["--set", "data.spin_up=5"]),
-        "heat2d" | "density2d" => arguments.extend(["--set", "grid.n=16"]),
+        "heat2d" | "density2d" => arguments.extend(["--set", "time.steps=4"]),
         _ => {}
     }
     arguments
@@ -168,7 +167,9 @@ fn a_lost_rank_ends_the_job_and_resume_gives_the_same_bytes() {
         if !finished {
             assert!(!output.status.success(), "attempt {attempt}: {message}");
             let told = message.lines().filter(|line| line.contains("with --resume")).count();
-            assert_eq!(told, 1, "attempt {attempt}: {message}");
+            // of a rank that is lost before it has joined the others, mpirun tells
+            let began = folder.path().join("run/config.toml").exists();
+            assert!(told == 1 || (!began && message.contains("exited on signal")), "{attempt}: {message}");
             assert!(!message.contains("panicked"), "{message}");
         }
         // a run that was killed before it began is begun

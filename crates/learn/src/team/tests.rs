@@ -69,7 +69,7 @@ fn any_number_of_ranks_gives_the_bits_of_one_process() {
         "noise.sensor=0.01",
         "noise.actuator=0.1",
     ];
-    let two_dimensions = ["train.batch=9", "train.validation_cases=5", "grid.n=16", "train.hold=0.4"];
+    let two_dimensions = ["train.batch=9", "train.validation_cases=5", "time.steps=3", "train.hold=0.4"];
     for (task, sets) in [("fkpp1d", &one_dimension[..]), ("heat2d", &two_dimensions)] {
         let config = config(task, sets);
         let expected = train(&config, &Threads::one(), &Team::alone());
