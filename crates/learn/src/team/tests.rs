@@ -84,7 +84,7 @@ fn any_number_of_ranks_gives_the_bits_of_one_process() {
 
 #[test]
 fn ranks_tell_of_a_diverged_training_as_one_process_does() {
-    let config = config("fkpp1d", &["train.batch=40", "train.hold=0.5"]);
+    let config = config("heat1d", &["train.batch=40", "train.hold=0.5"]);
     let mut pool = cases(&config);
     pool.z0.iter_mut().for_each(|z| *z *= 1e30);
     let diverged = |team: &Team| {
