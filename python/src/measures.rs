@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use cinoc::adjoint::Threads;
 use cinoc::control::Config;
+use cinoc::learn::team::Team;
 use cinoc::work::subject::{CasesFrom, Circumstances, resolve};
 use cinoc::work::{evaluation, gradients, sweep, threads};
 use pyo3::prelude::*;
@@ -51,7 +52,7 @@ fn at_least_one(name: &str, count: i64) -> PyResult<usize> {
 
 /// Threads to use: what was asked for, or all there are.
 pub fn thread_pool(asked: Option<i64>) -> PyResult<Threads> {
-    threads(asked.map(|asked| at_least_one("threads", asked)).transpose()?).map_err(raised)
+    threads(asked.map(|asked| at_least_one("threads", asked)).transpose()?, Device::Cpu).map_err(raised)
 }
 
 /// A seed.
@@ -154,7 +155,8 @@ fn sweep_along(
     let file = policy.get().file.clone();
     let (cases, threads) = (at_least_one("cases", cases)?, thread_pool(threads)?);
     work(py, watch, |observer| {
-        let results = sweep::measure(&file, axis, values.as_deref(), cases, threads, observer)?;
+        let results =
+            sweep::measure(&file, axis, values.as_deref(), cases, threads, &Team::alone(), observer)?;
         if let Some(out) = out {
             results.write(&out).map_err(cinoc::lab::workshop::LabError::from)?;
         }

@@ -7,6 +7,7 @@ use cinoc::control::Tasks;
 use cinoc::control::config::Preset;
 use cinoc::learn::files::Tensors;
 use cinoc::learn::run::{CONFIG, Ended, METRICS, RunError};
+use cinoc::learn::team::Team;
 use cinoc::view::library::shipped;
 use cinoc::work::training::{Training, Wanted, default_folder, resumed};
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -46,8 +47,16 @@ fn train(
     let mut given = Given::new(&folder);
     let ran = given.init(init).and_then(|init| {
         let (cases, validation) = (given.cases(cases, "cases")?, given.cases(validation, "validation")?);
-        let training =
-            Training { config, folder: folder.clone(), resume: false, init, cases, validation, threads };
+        let training = Training {
+            config,
+            folder: folder.clone(),
+            resume: false,
+            init,
+            cases,
+            validation,
+            threads,
+            team: Team::alone(),
+        };
         run(py, &training, &tasks, watch)
     });
     if ran.is_err() {
@@ -75,7 +84,8 @@ fn resume(
     let config = resumed(&folder, &[], updates, &tasks).map_err(raised)?;
     let threads = thread_pool(threads)?;
     let (init, cases, validation) = (None, None, None);
-    let training = Training { config, folder, resume: true, init, cases, validation, threads };
+    let training =
+        Training { config, folder, resume: true, init, cases, validation, threads, team: Team::alone() };
     run(py, &training, &tasks, watch)
 }
 

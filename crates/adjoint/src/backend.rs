@@ -39,8 +39,9 @@ pub trait Executable<T>: Send + Sync {
     }
     /// Runs all samples forward.
     fn forward(&self, run: &Arranged<'_, T>, threads: &Threads) -> Outcome<T>;
-    /// Runs all samples forward and in reverse.
-    fn gradient(&self, run: &Arranged<'_, T>, threads: &Threads, strategy: Strategy) -> Gradient<T>;
+    /// Runs all samples forward and in reverse: what every group of samples that is worked on together
+    /// contributes to the gradient, in order.
+    fn gradients(&self, run: &Arranged<'_, T>, threads: &Threads, strategy: Strategy) -> Vec<Gradient<T>>;
 }
 
 /// A plan whose samples can also be driven step by step.
@@ -65,6 +66,8 @@ pub(crate) trait Steps<T>: Send {
 pub struct Arranged<'a, T> {
     /// Independent samples.
     pub samples: usize,
+    /// Samples that the objective is the mean of: these, and those that run elsewhere.
+    pub of: usize,
     /// Steps of the rollout.
     pub steps: usize,
     /// All parameters, one after the other.

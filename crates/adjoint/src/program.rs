@@ -6,6 +6,7 @@ mod outcome;
 mod session;
 
 pub use inputs::Inputs;
+pub(crate) use outcome::join;
 pub use outcome::{Gradient, Outcome};
 pub use session::Session;
 
@@ -108,6 +109,19 @@ impl<T: Real> Program<T> {
     /// # Panics
     /// If an input or a weight is missing or has a wrong length.
     pub fn gradient(&self, inputs: &Inputs<'_, T>, threads: &Threads, strategy: Strategy) -> Gradient<T> {
-        self.executable(threads).gradient(&inputs.arranged(self.plan()), threads, strategy)
+        Gradient::sum(self.gradients(inputs, threads, strategy))
+    }
+
+    /// The same in parts: what every chunk of samples contributes, in order. [`Gradient::sum`] adds them.
+    ///
+    /// # Panics
+    /// If an input or a weight is missing or has a wrong length.
+    pub fn gradients(
+        &self,
+        inputs: &Inputs<'_, T>,
+        threads: &Threads,
+        strategy: Strategy,
+    ) -> Vec<Gradient<T>> {
+        self.executable(threads).gradients(&inputs.arranged(self.plan()), threads, strategy)
     }
 }

@@ -74,6 +74,7 @@ impl From<LabError> for Failure {
             LabError::Unknown { .. }
             | LabError::Sweep(_)
             | LabError::Memory(_)
+            | LabError::NotShared { .. }
             | LabError::Config(_)
             | LabError::Policy(_) => Failure::Request(error.to_string()),
             LabError::Run(error) => error.into(),

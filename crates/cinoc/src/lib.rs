@@ -73,6 +73,7 @@ mod commands;
 
 mod arguments;
 mod failure;
+mod ranks;
 mod terminal;
 pub mod work;
 
@@ -83,6 +84,7 @@ pub use failure::Failure;
 use arguments::{Arguments, Command};
 use clap::{CommandFactory, FromArgMatches};
 use prelude::{Task, Tasks};
+use ranks::Crew;
 
 /// What a program with a PDE of its own, or with a trained policy, needs.
 pub mod prelude {
@@ -106,11 +108,40 @@ struct Readme;
 /// Runs the command line of a program with these tasks: reads its arguments, does what they say, tells how it went.
 ///
 /// Exit codes: 0 done, 1 the run failed, 2 the request was wrong, 130 stopped by Ctrl-C after saving a checkpoint.
+///
+/// Of several processes that `mpirun` starts, the first does this, and the others help it.
 pub fn command_line(tasks: impl IntoIterator<Item = Task>) -> ExitCode {
     let tasks = Tasks::new(tasks);
-    let matches = Arguments::command().get_matches();
-    let command = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()).command;
-    let outcome = work::bearing_device_errors(|| run(command, &tasks));
+    let crew = match Crew::join() {
+        Ok(crew) => crew,
+        Err(failure) => {
+            failure.iter().for_each(Failure::report);
+            // all ranks end alike, so that the launcher does not blame one of them
+            return failure.map_or(ExitCode::from(2), |failure| failure.exit_code());
+        }
+    };
+    if crew.team.follows() {
+        ranks::serve(&crew, &tasks);
+        return ExitCode::SUCCESS;
+    }
+    let code = obey(&tasks, &crew);
+    crew.dismiss();
+    code
+}
+
+/// Does what the arguments say.
+fn obey(tasks: &Tasks, crew: &Crew) -> ExitCode {
+    let matches = Arguments::command().try_get_matches();
+    let arguments = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
+    let command = match arguments {
+        Ok(arguments) => arguments.command,
+        Err(error) => {
+            // nobody reads it: nothing is to be done about that
+            let _ = error.print();
+            return ExitCode::from(error.exit_code() as u8);
+        }
+    };
+    let outcome = work::bearing_device_errors(|| run(command, tasks, crew));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -120,10 +151,10 @@ pub fn command_line(tasks: impl IntoIterator<Item = Task>) -> ExitCode {
     }
 }
 
-fn run(command: Command, tasks: &Tasks) -> Result<(), Failure> {
+fn run(command: Command, tasks: &Tasks, crew: &Crew) -> Result<(), Failure> {
     match command {
         Command::Tasks(request) => commands::tasks::run(&request, tasks),
-        Command::Train(request) => commands::train::run(&request, tasks),
+        Command::Train(request) => commands::train::run(&request, tasks, crew),
         Command::Eval(request) => commands::eval::run(&request, tasks),
         Command::Act(request) => commands::act::run(&request, tasks),
         Command::Bench(request) => commands::bench::run(&request, tasks),
@@ -132,7 +163,7 @@ fn run(command: Command, tasks: &Tasks) -> Result<(), Failure> {
         Command::Verify(request) => commands::verify::run(&request),
         Command::Plot(request) => commands::plot::run(&request, tasks),
         Command::View(request) => commands::view::run(&request, tasks),
-        Command::Sweep(request) => commands::sweep::run(&request, tasks),
-        Command::Reproduce(request) => commands::reproduce::run(&request),
+        Command::Sweep(request) => commands::sweep::run(&request, tasks, crew),
+        Command::Reproduce(request) => commands::reproduce::run(&request, crew),
     }
 }

@@ -232,12 +232,32 @@ impl Watch for Bar {
     }
 }
 
+/// Set by Ctrl-C. A process has one handler.
+static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+/// Whether somebody looks at it.
+static WATCHED: AtomicBool = AtomicBool::new(false);
+
 /// Set when the user asks to stop; a second Ctrl-C does not wait.
 pub fn stop_on_interrupt() -> Arc<AtomicBool> {
+    WATCHED.store(true, Ordering::SeqCst);
+    STOP.get_or_init(|| catch_interrupts(None)).clone()
+}
+
+/// From now on the message is told on Ctrl-C and its like, before the program ends or the work is asked to stop.
+#[cfg_attr(not(feature = "mpi"), allow(dead_code))] // processes by themselves end silently
+pub fn announce_interrupts(message: String) {
+    STOP.get_or_init(|| catch_interrupts(Some(message)));
+}
+
+fn catch_interrupts(message: Option<String>) -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let asked = stop.clone();
     let handler = ctrlc::set_handler(move || {
-        if asked.swap(true, Ordering::SeqCst) {
+        let again = asked.swap(true, Ordering::SeqCst);
+        if let Some(message) = message.as_ref().filter(|_| !again) {
+            eprintln!("{} {message}", paint("error:", "1;31"));
+        }
+        if again || !WATCHED.load(Ordering::SeqCst) {
             std::process::exit(130);
         }
     });

@@ -122,3 +122,22 @@ fn divergence_stops_with_the_step_and_keeps_the_last_good_state() {
     assert!(at.join("run/checkpoint.safetensors").exists());
     assert!(!at.join("run/policy.safetensors").exists());
 }
+
+/// They would fight for one run directory.
+#[cfg(not(feature = "mpi"))]
+#[test]
+fn several_processes_of_a_program_without_mpi_are_refused_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let launched = |rank: &str, more: &[(&str, &str)]| {
+        let mut command = common::command(folder.path(), &["tasks"]);
+        let launcher = [("OMPI_COMM_WORLD_SIZE", "4"), ("OMPI_COMM_WORLD_RANK", rank)];
+        command.envs(launcher).envs(more.iter().copied()).output().unwrap()
+    };
+    let first = launched("0", &[]);
+    let message = common::text(&first.stderr);
+    assert_eq!((first.status.code(), message.lines().count()), (Some(2), 1), "{message}");
+    assert!(message.contains("mpirun starts 4 processes") && message.contains("--features mpi"), "{message}");
+    let second = launched("1", &[]);
+    assert_eq!((second.status.code(), second.stderr.len()), (Some(2), 0), "one of them speaks");
+    assert!(launched("1", &[("CINOC_MPI", "off")]).status.success(), "each has work of its own");
+}

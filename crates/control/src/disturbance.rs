@@ -63,6 +63,11 @@ impl Disturbance {
         Disturbance { seed, during: During::Evaluation, first: first as u64 }
     }
 
+    /// For the samples of the same batch from number `first` on.
+    pub fn from(self, first: usize) -> Disturbance {
+        Disturbance { first: self.first + first as u64, ..self }
+    }
+
     /// Start positions of one sample from those of the task, `[dims][agents]`: others if it is trained on and has fewer agents or its
     /// starts are scattered.
     pub(crate) fn starts(&self, config: &Config, start: &[f64], sample: usize) -> Vec<f64> {

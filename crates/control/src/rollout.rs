@@ -81,6 +81,13 @@ pub struct WeightedTerm {
     pub term: Term,
 }
 
+impl WeightedTerm {
+    /// How much every control step counts in the loss.
+    fn in_loss(&self) -> Vec<f64> {
+        self.over_time.iter().map(|w| self.weight * w).collect()
+    }
+}
+
 /// A rollout of a batch: a case from its start, or after so many rounds before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rollout {
@@ -295,8 +302,22 @@ impl<T: Real> ClosedLoop<T> {
         threads: &Threads,
         strategy: Strategy,
     ) -> Gradient<T> {
-        let weighted = |term: &WeightedTerm| term.over_time.iter().map(|w| term.weight * w).collect();
-        self.program.gradient(&self.run_inputs(params, batch, weighted), threads, strategy)
+        let inputs = self.run_inputs(params, batch, WeightedTerm::in_loss);
+        self.program.gradient(&inputs, threads, strategy)
+    }
+
+    /// What every chunk of a part of a batch contributes to the mean loss of all `samples` of it and to its
+    /// gradient, in order. The part begins with a chunk.
+    pub fn gradients_of_part(
+        &self,
+        params: &[T],
+        part: &Batch<T>,
+        samples: usize,
+        threads: &Threads,
+        strategy: Strategy,
+    ) -> Vec<Gradient<T>> {
+        let inputs = self.run_inputs(params, part, WeightedTerm::in_loss).part_of(samples);
+        self.program.gradients(&inputs, threads, strategy)
     }
 
     /// Of a gradient, the part with respect to the first fields, `[samples][size]`.

@@ -324,7 +324,7 @@ impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
         let weights = reserve(stream, &mut doubles[0], run.weights.iter().map(|part| part.len()).sum())?;
         upload(stream, &mut doubles[0], &run.weights)?;
         let terms = reserve(stream, &mut doubles[1], sizes.terms)?;
-        let share = 1.0 / run.samples as f64;
+        let share = 1.0 / run.of as f64;
         let arguments = Arguments {
             samples: run.samples as i32,
             steps: run.steps as i32,

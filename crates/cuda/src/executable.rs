@@ -152,7 +152,7 @@ impl<T: Real, P: Processor<T>> Executable<T> for Generated<T, P> {
         }
     }
 
-    fn gradient(&self, run: &Arranged<'_, T>, _: &Threads, _: Strategy) -> Gradient<T> {
+    fn gradients(&self, run: &Arranged<'_, T>, _: &Threads, _: Strategy) -> Vec<Gradient<T>> {
         let (plan, samples, steps) = (&self.plan, run.samples, run.steps);
         let sizes = Sizes {
             terms: plan.terms.len() * samples,
@@ -167,12 +167,12 @@ impl<T: Real, P: Processor<T>> Executable<T> for Generated<T, P> {
         let stored = self.processor.stores(samples, steps);
         let entry = if stored { Entry::GradientStored } else { Entry::GradientAgain };
         let answer = self.processor.launch(entry, &Job { run, sizes });
-        let share = 1.0 / samples as f64;
+        let share = 1.0 / run.of as f64;
         let terms: Vec<f64> = by_terms(&answer.terms, plan.terms.len())
             .iter()
             .map(|per_sample| per_sample.iter().sum::<f64>() * share)
             .collect();
-        Gradient {
+        vec![Gradient {
             loss: terms.iter().sum(),
             params: answer.params.clone(),
             terms,
@@ -180,7 +180,7 @@ impl<T: Real, P: Processor<T>> Executable<T> for Generated<T, P> {
             states: cut(&answer.states, &plan.states, samples),
             sequences: cut(&answer.sequences, &plan.sequences, samples * steps),
             ends: cut(&answer.ends, &plan.states, samples),
-        }
+        }]
     }
 }
 

@@ -118,7 +118,7 @@ impl<T: Real> Processor<T> for OnHost<T> {
             sequences: room(sizes.sequences),
         };
         let mut dparams = room(sizes.params * run.samples);
-        let share = 1.0 / run.samples as f64;
+        let share = 1.0 / run.of as f64;
         let arguments = Arguments {
             samples: run.samples as i32,
             steps: run.steps as i32,

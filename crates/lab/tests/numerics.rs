@@ -18,6 +18,7 @@ use cinoc_control::{Cases, Config, Pool};
 use cinoc_learn::evaluate::controlled;
 use cinoc_learn::files::fnv1a;
 use cinoc_learn::learner::learner;
+use cinoc_learn::team::Team;
 use toml::{Table, Value};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/numerics.toml");
@@ -28,7 +29,8 @@ fn bits(task: &str, preset: Preset, method: &str) -> String {
     let config = Config::resolve_method(task, preset, method, None, &sets).unwrap();
     let threads = Threads::new(2).unwrap();
     let draw = |pool, count| Cases::draw(&config, 0, pool, count, &threads, &|_, _| {});
-    let mut learner = learner(&config, None, draw(Pool::Training, config.data.pool), &threads);
+    let mut learner =
+        learner(&config, None, draw(Pool::Training, config.data.pool), &threads, &Team::alone());
     let mut seen = Vec::new();
     while learner.updates() < config.train.updates {
         let update = learner.update().unwrap();

@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::checkpoint::Checkpoint;
 use crate::rl::Baseline;
+use crate::team::Team;
 use crate::train::{Diverged, Trainer, Update};
 
 /// A training in progress.
@@ -43,7 +44,8 @@ pub(crate) fn through_physics(config: &Config) -> bool {
     config.method.as_ref().is_none_or(|method| method.name == Algorithm::Dpc)
 }
 
-/// The training a config describes, from its start or from a checkpoint.
+/// The training a config describes, from its start or from a checkpoint. Followers of the team help with it if
+/// its method differentiates through the physics.
 ///
 /// # Panics
 /// If [`check_targets`] refuses the pool.
@@ -52,10 +54,11 @@ pub fn learner(
     checkpoint: Option<Checkpoint>,
     pool: Cases,
     threads: &Threads,
+    team: &Team,
 ) -> Box<dyn Learner> {
-    match (through_physics(config), checkpoint) {
-        (true, Some(checkpoint)) => Box::new(Trainer::at(checkpoint, pool, threads)),
-        (true, None) => Box::new(Trainer::new(config, pool, threads)),
-        (false, _) => Box::new(Baseline::new(config, pool, threads)),
+    if !through_physics(config) {
+        return Box::new(Baseline::new(config, pool, threads));
     }
+    let checkpoint = checkpoint.unwrap_or_else(|| Checkpoint::first(config));
+    Box::new(Trainer::leading(checkpoint, pool, threads, team))
 }

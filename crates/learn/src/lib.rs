@@ -3,7 +3,8 @@
 //! The way of the data: [`pool`] draws cases, a [`learner`] ([`train`] through the physics, [`rl`] by trial) updates parameters on them, [`run`] keeps the files of a training,
 //! [`policy_file`] holds the result, [`evaluate`] measures it on held-out cases. [`verify`] and [`gradient_check`] hold the whole
 //! chain against independent numbers; [`mean_field`] holds gradients of many agents against those of a density of agents.
-//! [`nmpc`] is the classical way: it learns nothing and plans anew in every control step.
+//! [`nmpc`] is the classical way: it learns nothing and plans anew in every control step. [`team`] lets several
+//! processes do one training.
 
 pub mod array_file;
 pub mod bench;
@@ -27,6 +28,7 @@ pub mod run;
 pub mod schedule;
 pub mod situation;
 pub mod slope;
+pub mod team;
 pub mod train;
 pub mod validation;
 pub mod verify;

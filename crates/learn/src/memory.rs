@@ -128,6 +128,13 @@ impl Needs {
         self
     }
 
+    /// The same for so many processes on one machine, which share `train.memory_mb`.
+    pub fn of_processes(mut self, processes: usize) -> Needs {
+        let grows = self.parts.iter_mut().filter(|(what, _)| *what != "stored values");
+        grows.for_each(|(_, bytes)| *bytes *= processes as f64);
+        self
+    }
+
     /// Of one decision of all agents, in double precision.
     pub fn decision(config: &Config) -> Needs {
         let sizes = Sizes::of(config);

@@ -32,6 +32,7 @@ pub use crate::metrics::METRICS;
 use crate::metrics::Metrics;
 use crate::optimiser::Adam;
 use crate::policy_file::{PolicyError, PolicyFile};
+use crate::team::Team;
 use crate::train::{Diverged, Update};
 use crate::validation::{Validated, Validation};
 
@@ -142,6 +143,8 @@ pub struct Run {
     config: Config,
     /// Where to go on, if the run was begun before or begins with given parameters.
     checkpoint: Option<Checkpoint>,
+    /// Who helps.
+    team: Team,
     /// Keeps other processes out as long as it is open.
     _claim: File,
 }
@@ -163,7 +166,8 @@ impl Run {
         // last, because a directory with a config holds a run
         write_config(folder, config)?;
         let claim = claim(folder)?;
-        Ok(Run { folder: folder.to_path_buf(), config: config.clone(), checkpoint, _claim: claim })
+        let (folder, config) = (folder.to_path_buf(), config.clone());
+        Ok(Run { folder, config, checkpoint, team: Team::alone(), _claim: claim })
     }
 
     /// Opens the directory of a run that was begun before. Config and files must be the same as then, but
@@ -194,7 +198,13 @@ impl Run {
             // the new file has a lock of its own
             claimed = claim(folder)?;
         }
-        Ok(Run { folder: folder.to_path_buf(), config, checkpoint, _claim: claimed })
+        let folder = folder.to_path_buf();
+        Ok(Run { folder, config, checkpoint, team: Team::alone(), _claim: claimed })
+    }
+
+    /// Shares the work with the followers of a team.
+    pub fn with_team(self, team: &Team) -> Run {
+        Run { team: team.clone(), ..self }
     }
 
     /// The directory.
@@ -218,7 +228,7 @@ impl Run {
         keep_going: impl Fn() -> bool,
     ) -> Result<Ended, RunError> {
         let (updates, every) = (self.config.train.updates, self.config.train.checkpoint_every);
-        let mut trainer = learner(&self.config, self.checkpoint, pool, threads);
+        let mut trainer = learner(&self.config, self.checkpoint, pool, threads, &self.team);
         let save = |trainer: &dyn Learner| match trainer.checkpoint() {
             Some(checkpoint) => checkpoint.write(&self.folder.join(CHECKPOINT)),
             None => Ok(()),

@@ -2,19 +2,23 @@
 //!
 //! [`Trainer`] is the mathematics, one update at a time, in memory. [`crate::run`] keeps a run's files around it.
 
-use cinoc_adjoint::{Real, Strategy, Threads};
+use cinoc_adjoint::{Gradient, Real, Strategy, Threads};
 use cinoc_control::config::{Decay, Train};
-use cinoc_control::policy::initial_params;
 use cinoc_control::random::{Purpose, stream};
 use cinoc_control::rollout::{Batch, BlowUp, Ends, Rollout};
-use cinoc_control::{Cases, ClosedLoop, Config, Disturbance};
+use cinoc_control::{Cases, ClosedLoop, Config, Disturbance, Tasks};
 use rand::Rng;
+use std::ops::Range;
 use thiserror::Error;
 
 use crate::checkpoint::Checkpoint;
+use crate::files::Tensors;
 use crate::learner::Learner;
 use crate::optimiser::{Adam, clip_global_norm};
 use crate::schedule::Schedule;
+use crate::team::message::{Reader, Writer};
+use crate::team::share::Share;
+use crate::team::{Order, Team, gradient};
 
 /// Samples worked on together. Fixed for a task, because it decides the order in which gradients are added up. In 1D samples fill the
 /// vectors of the arithmetic units; in 2D agents and grid points do, unless agents are few, and small chunks stay in cache.
@@ -40,8 +44,11 @@ pub struct Trainer {
     schedule: Schedule,
     params: Vec<f32>,
     adam: Adam,
-    /// Where the rollouts of the last update ended, if some go on.
+    /// Where the rollouts of the last update ended that this process ran, if some go on.
     ends: Option<Ends<f32>>,
+    team: Team,
+    /// Who runs which chunks of the batch.
+    share: Share,
 }
 
 /// What one update did.
@@ -83,7 +90,13 @@ pub fn strategy<T: Real>(closed_loop: &ClosedLoop<T>, threads: usize) -> Strateg
     let config = closed_loop.config();
     let program = closed_loop.program();
     let at_once = threads.min(config.train.batch.div_ceil(program.chunk()));
-    let bytes = program.store_bytes(config.time.steps) * at_once;
+    within(closed_loop, at_once, 1)
+}
+
+/// The same for so many chunks at a time, if so many processes share the memory.
+fn within<T: Real>(closed_loop: &ClosedLoop<T>, at_once: usize, processes: usize) -> Strategy {
+    let config = closed_loop.config();
+    let bytes = closed_loop.program().store_bytes(config.time.steps) * at_once * processes;
     if bytes <= config.train.memory_mb.saturating_mul(1_000_000) {
         Strategy::Store
     } else {
@@ -108,18 +121,39 @@ pub(crate) fn schedule(config: &Config) -> Schedule {
 impl Trainer {
     /// A training from the first parameters of the config's seed.
     pub fn new(config: &Config, pool: Cases, threads: &Threads) -> Trainer {
-        let params = initial_params(config, &mut stream(config.train.seed, Purpose::Parameters, 0));
-        let adam = Adam::new(params.len());
-        let params = cast(&params);
-        Trainer::at(Checkpoint { config: config.clone(), params, adam, ends: None }, pool, threads)
+        Trainer::at(Checkpoint::first(config), pool, threads)
     }
 
     /// A training that goes on from a checkpoint.
     pub fn at(checkpoint: Checkpoint, pool: Cases, threads: &Threads) -> Trainer {
+        Trainer::in_team(checkpoint, pool, threads, &Team::alone())
+    }
+
+    /// The same, shared with the followers of a team.
+    pub fn leading(checkpoint: Checkpoint, pool: Cases, threads: &Threads, team: &Team) -> Trainer {
+        team.order(Order::Training, || {
+            Writer::default().bytes(&checkpoint.arrays().to_bytes()).cases(&pool).0
+        });
+        Trainer::in_team(checkpoint, pool, threads, team)
+    }
+
+    /// The part of a follower in the training that a message describes.
+    pub(crate) fn following(message: &mut Reader, tasks: &Tasks, threads: &Threads, team: &Team) -> Trainer {
+        let arrays = Tensors::from_bytes(message.bytes()).expect("arrays of the leader");
+        let checkpoint = Checkpoint::of_arrays(&arrays, tasks).expect("a checkpoint of the leader");
+        Trainer::in_team(checkpoint, message.cases(), threads, team)
+    }
+
+    fn in_team(checkpoint: Checkpoint, pool: Cases, threads: &Threads, team: &Team) -> Trainer {
         let Checkpoint { config, params, adam, ends } = checkpoint;
         let closed_loop = ClosedLoop::for_training(&config, chunk(&config)).with_targets(pool.targets());
+        let share = share(&config, team);
+        let at_once = threads.count().min(share.chunks_of(team.rank()));
+        let ends = ends.map(|ends| part_of(&ends, &share, team.rank()));
         Trainer {
-            strategy: strategy(&closed_loop, threads.count()),
+            strategy: within(&closed_loop, at_once, team.on_this_machine()),
+            team: team.clone(),
+            share,
             closed_loop,
             pool,
             threads: threads.clone(),
@@ -150,16 +184,118 @@ impl Trainer {
         (0..batch).map(rollout).collect()
     }
 
-    fn batch(&self, done: usize) -> Batch<f32> {
-        let rollouts = self.rollouts(done);
-        let disturbance = Disturbance::training(self.config.train.seed, done, rollouts.len());
-        let mut batch = self.closed_loop.batch_of(&self.pool, &rollouts, disturbance);
+    /// Some places of the batch of update number `done`, given where the rollouts of these places ended.
+    fn batch(&self, done: usize, places: Range<usize>, ends: Option<&Ends<f32>>) -> Batch<f32> {
+        let rollouts = &self.rollouts(done)[places.clone()];
+        let disturbance = Disturbance::training(self.config.train.seed, done, self.share.samples);
+        let mut batch = self.closed_loop.batch_of(&self.pool, rollouts, disturbance.from(places.start));
         for (sample, _) in rollouts.iter().enumerate().filter(|(_, rollout)| rollout.rounds > 0) {
-            let ends =
-                self.ends.as_ref().expect("rollouts go on only after an update, which leaves their ends");
+            let ends = ends.expect("rollouts go on only after an update, which leaves their ends");
             self.closed_loop.go_on(&mut batch, sample, ends);
         }
         batch
+    }
+
+    /// The gradient of the whole batch of update number `done`, and where the rollouts of this process ended.
+    fn gradient(&self, done: usize) -> (Gradient<f32>, Ends<f32>) {
+        let (closed_loop, places) = (&self.closed_loop, self.share.samples_of(self.team.rank()));
+        let mut mine = Vec::new();
+        if !places.is_empty() {
+            let batch = self.batch(done, places, self.ends.as_ref());
+            let samples = self.share.samples;
+            mine = closed_loop.gradients_of_part(&self.params, &batch, samples, &self.threads, self.strategy);
+        }
+        let mut ends = Ends { z: Vec::new(), xi: Vec::new() };
+        if self.config.train.hold > 0.0 {
+            for of_chunk in mine.iter().map(|chunk| closed_loop.ends(chunk)) {
+                ends.z.extend(of_chunk.z);
+                ends.xi.extend(of_chunk.xi);
+            }
+        }
+        let gradient = match self.team.ranks() {
+            None => Gradient::sum(mine),
+            Some(ranks) => {
+                let terms = closed_loop.terms().len();
+                gradient::sum(ranks, &self.share, &mine, self.params.len(), terms)
+            }
+        };
+        (gradient, ends)
+    }
+
+    /// Where all rollouts of the last update ended, as the leader; empty if none goes on.
+    fn all_ends(&self) -> Option<Ends<f32>> {
+        let mine = self.ends.as_ref()?;
+        if self.team.size() == 1 {
+            return Some(mine.clone());
+        }
+        self.team.order(Order::Ends, Vec::new);
+        let mut all = Ends { z: Vec::new(), xi: Vec::new() };
+        for message in self.team.gather(told(mine)) {
+            let mut message = Reader(&message);
+            all.z.extend(message.singles());
+            all.xi.extend(message.singles());
+        }
+        Some(all)
+    }
+
+    /// As a follower: does its part of an update.
+    pub(crate) fn update_together(&mut self) {
+        // a leader whose training diverges tells it, and gives no more orders to update
+        let _ = self.step();
+    }
+
+    /// As a follower: tells where its rollouts ended.
+    pub(crate) fn tell_ends(&self) {
+        let none = Ends { z: Vec::new(), xi: Vec::new() };
+        self.team.gather(told(self.ends.as_ref().unwrap_or(&none)));
+    }
+
+    /// The parameters as they are now.
+    pub(crate) fn current(&self) -> &[f32] {
+        &self.params
+    }
+
+    /// What became of the batch of update number `done`, whose gradient is not finite.
+    fn blow_up(&self, done: usize, loss: f64, norm: f32) -> String {
+        let ends = self.all_ends();
+        let batch = self.batch(done, 0..self.share.samples, ends.as_ref());
+        let trajectories = self.closed_loop.forward(&self.params, &batch, &self.threads);
+        match trajectories.blow_up() {
+            Some(blow_up) => format!("the field {blow_up}"),
+            None => {
+                let BlowUp { case, step, largest } = trajectories.largest();
+                format!(
+                    "the loss is {loss}, the gradient's norm {norm} (largest field value {largest:.3e}, at step {step} of case {case})"
+                )
+            }
+        }
+    }
+
+    /// An update on a fresh batch, with all ranks of the team.
+    fn step(&mut self) -> Result<Update, Diverged> {
+        let done = self.adam.step as usize;
+        let (mut gradient, ends) = self.gradient(done);
+        let norm = clip_global_norm(&mut gradient.params, self.config.train.clip as f32);
+        if !(gradient.loss.is_finite() && norm.is_finite()) {
+            let leads = !self.team.follows();
+            let what = if leads { self.blow_up(done, gradient.loss, norm) } else { String::new() };
+            return Err(Diverged { task: self.config.task.to_string(), update: done + 1, what });
+        }
+        let config = &self.config;
+        self.ends = (config.train.hold > 0.0).then_some(ends);
+        let rate = self.schedule.rate(done);
+        let terms = self.closed_loop.terms().iter();
+        let terms = terms.map(|term| (term.name, gradient.term(term.term))).collect();
+        self.adam.update(&mut self.params, &gradient.params, rate);
+        Ok(Update {
+            update: done + 1,
+            loss: gradient.loss,
+            terms,
+            gradient_norm: f64::from(norm),
+            parameter_norm: self.params.iter().map(|&p| f64::from(p).powi(2)).sum::<f64>().sqrt(),
+            rate,
+            steps: (done + 1) * config.train.batch * config.time.steps,
+        })
     }
 
     /// The run's config.
@@ -179,44 +315,42 @@ impl Learner for Trainer {
 
     fn checkpoint(&self) -> Option<Checkpoint> {
         let (config, params, adam) = (self.config.clone(), self.params.clone(), self.adam.clone());
-        Some(Checkpoint { config, params, adam, ends: self.ends.clone() })
+        Some(Checkpoint { config, params, adam, ends: self.all_ends() })
     }
 
     /// On a fresh batch.
     fn update(&mut self) -> Result<Update, Diverged> {
-        let (config, done) = (&self.config, self.updates());
-        let batch = self.batch(done);
-        let (closed_loop, strategy) = (&self.closed_loop, self.strategy);
-        let mut gradient = closed_loop.gradient(&self.params, &batch, &self.threads, strategy);
-        let norm = clip_global_norm(&mut gradient.params, config.train.clip as f32);
-        if !(gradient.loss.is_finite() && norm.is_finite()) {
-            let trajectories = closed_loop.forward(&self.params, &batch, &self.threads);
-            let what = match trajectories.blow_up() {
-                Some(blow_up) => format!("the field {blow_up}"),
-                None => {
-                    let BlowUp { case, step, largest } = trajectories.largest();
-                    let loss = gradient.loss;
-                    format!(
-                        "the loss is {loss}, the gradient's norm {norm} (largest field value {largest:.3e}, at step {step} of case {case})"
-                    )
-                }
-            };
-            return Err(Diverged { task: config.task.to_string(), update: done + 1, what });
-        }
-        self.ends = (config.train.hold > 0.0).then(|| closed_loop.ends(&gradient));
-        let rate = self.schedule.rate(done);
-        let terms = closed_loop.terms().iter().map(|term| (term.name, gradient.term(term.term))).collect();
-        self.adam.update(&mut self.params, &gradient.params, rate);
-        Ok(Update {
-            update: done + 1,
-            loss: gradient.loss,
-            terms,
-            gradient_norm: f64::from(norm),
-            parameter_norm: self.params.iter().map(|&p| f64::from(p).powi(2)).sum::<f64>().sqrt(),
-            rate,
-            steps: (done + 1) * config.train.batch * config.time.steps,
-        })
+        self.team.order(Order::Update, Vec::new);
+        self.step()
     }
+}
+
+impl Drop for Trainer {
+    fn drop(&mut self) {
+        // a leader that panics ends the process: the others are not told
+        if !std::thread::panicking() {
+            self.team.order(Order::Ended, Vec::new);
+        }
+    }
+}
+
+/// How the batch of a training is distributed over a team.
+pub fn share(config: &Config, team: &Team) -> Share {
+    Share { samples: config.train.batch, chunk: chunk(config), ranks: team.size() }
+}
+
+/// Of the ends of a whole batch, those of the rollouts of a rank.
+fn part_of(ends: &Ends<f32>, share: &Share, rank: usize) -> Ends<f32> {
+    let places = share.samples_of(rank);
+    let cut = |all: &[f32]| {
+        let size = all.len() / share.samples;
+        all[places.start * size..places.end * size].to_vec()
+    };
+    Ends { z: cut(&ends.z), xi: cut(&ends.xi) }
+}
+
+fn told(ends: &Ends<f32>) -> Vec<u8> {
+    Writer::default().singles(&ends.z).singles(&ends.xi).0
 }
 
 /// To single precision.

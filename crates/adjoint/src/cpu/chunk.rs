@@ -138,7 +138,7 @@ impl<T: Real> Chunks<T> {
         self.plan.states.iter().map(state).collect()
     }
 
-    /// Runs chunk `c` forward and in reverse. The loss of the result is not set.
+    /// Runs chunk `c` forward and in reverse.
     pub fn gradient_chunk(&self, run: &Arranged<'_, T>, c: usize, strategy: Strategy) -> Gradient<T> {
         let mut worker = self.worker();
         let part = self.gradient_with(&mut worker, run, c, strategy);
@@ -174,7 +174,7 @@ impl<T: Real> Chunks<T> {
         let room = |shape: &Shape, steps: usize| vec![T::default(); members.real * steps * shape.size()];
         let mut sequences: Vec<_> =
             plan.sequences.iter().map(|placed| room(&placed.shape, run.steps)).collect();
-        let share = 1.0 / run.samples as f64;
+        let share = 1.0 / run.of as f64;
         worker.begin_reverse(plan);
         for t in (0..run.steps).rev() {
             worker.exchange_states(plan, t);
@@ -222,7 +222,7 @@ impl<T: Real> Chunks<T> {
             members.unpack(from, to, 0, 1);
         }
         let terms = terms.iter().map(|per_sample| per_sample.iter().sum::<f64>() * share).collect();
-        Gradient { loss: 0.0, terms, params, fixed, states, sequences, ends }
+        Gradient { fixed, states, sequences, ends, ..Gradient::of_parameters(params, terms) }
     }
 }
 

@@ -22,7 +22,7 @@ pub use simd::{Isa, Real};
 
 use crate::backend::{Arranged, Executable, Steps, Stepwise};
 use crate::plan::{Plan, Strategy};
-use crate::program::{Gradient, Outcome};
+use crate::program::{Gradient, Outcome, join};
 use crate::threads::Threads;
 use chunk::Chunks;
 use session::ChunksInProgress;
@@ -76,39 +76,13 @@ impl<T: Real> Executable<T> for Chunks<T> {
         outcome
     }
 
-    fn gradient(&self, run: &Arranged<'_, T>, threads: &Threads, strategy: Strategy) -> Gradient<T> {
-        let parts = threads.map(self.count(run.samples), |c| self.gradient_chunk(run, c, strategy));
-        let plan = self.plan();
-        let mut gradient = Gradient {
-            loss: 0.0,
-            terms: vec![0.0; plan.terms.len()],
-            params: vec![T::default(); run.params.len()],
-            fixed: vec![Vec::new(); plan.fixed.len()],
-            states: vec![Vec::new(); plan.states.len()],
-            sequences: vec![Vec::new(); plan.sequences.len()],
-            ends: vec![Vec::new(); plan.states.len()],
-        };
-        for part in parts {
-            gradient.terms.iter_mut().zip(&part.terms).for_each(|(sum, x)| *sum += x);
-            gradient.params.iter_mut().zip(&part.params).for_each(|(sum, x)| *sum += *x);
-            join(&mut gradient.fixed, part.fixed);
-            join(&mut gradient.states, part.states);
-            join(&mut gradient.sequences, part.sequences);
-            join(&mut gradient.ends, part.ends);
-        }
-        gradient.loss = gradient.terms.iter().sum();
-        gradient
+    fn gradients(&self, run: &Arranged<'_, T>, threads: &Threads, strategy: Strategy) -> Vec<Gradient<T>> {
+        threads.map(self.count(run.samples), |c| self.gradient_chunk(run, c, strategy))
     }
 }
 
 impl<T: Real> Stepwise<T> for Chunks<T> {
     fn start(self: Arc<Self>, run: &Arranged<'_, T>) -> Box<dyn Steps<T>> {
         Box::new(ChunksInProgress::new(self, run))
-    }
-}
-
-fn join<X>(all: &mut [Vec<X>], parts: Vec<Vec<X>>) {
-    for (all, part) in all.iter_mut().zip(parts) {
-        all.extend(part);
     }
 }

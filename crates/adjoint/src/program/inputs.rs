@@ -9,6 +9,7 @@ use crate::trace::{Input, InputKind, Term};
 #[derive(Clone)]
 pub struct Inputs<'a, T> {
     samples: usize,
+    of: usize,
     steps: usize,
     params: &'a [T],
     values: Vec<(Input, &'a [T])>,
@@ -20,7 +21,21 @@ impl<'a, T> Inputs<'a, T> {
     /// Inputs of `steps` steps of independent `samples`. Parameters stand one after the other, in the order
     /// they were declared.
     pub fn new(samples: usize, steps: usize, params: &'a [T]) -> Inputs<'a, T> {
-        Inputs { samples, steps, params, values: Vec::new(), weights: Vec::new(), carry_limit: None }
+        Inputs {
+            samples,
+            of: samples,
+            steps,
+            params,
+            values: Vec::new(),
+            weights: Vec::new(),
+            carry_limit: None,
+        }
+    }
+
+    /// Says that the samples are a part of `samples`, which the objective is the mean of; others run elsewhere.
+    pub fn part_of(mut self, samples: usize) -> Inputs<'a, T> {
+        self.of = samples;
+        self
     }
 
     /// Gives the numbers of an input: `[samples][size]`, of a sequence `[samples][steps][size]`.
@@ -70,6 +85,7 @@ impl<'a, T> Inputs<'a, T> {
         };
         Arranged {
             samples: self.samples,
+            of: self.of,
             steps: self.steps,
             params: self.params,
             fixed: inputs(InputKind::Fixed, &plan.fixed, self.samples),

@@ -1,5 +1,6 @@
 //! What a run gives.
 
+use crate::cpu::Real;
 use crate::trace::{Input, InputKind, Record, Term};
 
 /// What rollouts gave. Arrays are sample by sample.
@@ -54,7 +55,48 @@ pub struct Gradient<T> {
     pub ends: Vec<Vec<T>>,
 }
 
+impl<T: Real> Gradient<T> {
+    /// A gradient with respect to parameters only: no derivatives of inputs, no ends.
+    pub fn of_parameters(params: Vec<T>, terms: Vec<f64>) -> Gradient<T> {
+        Gradient {
+            loss: terms.iter().sum(),
+            params,
+            terms,
+            fixed: Vec::new(),
+            states: Vec::new(),
+            sequences: Vec::new(),
+            ends: Vec::new(),
+        }
+    }
+
+    /// The gradient of all samples from what groups of them contribute. Sums of rounded numbers depend on
+    /// their order: this one is part of the result.
+    ///
+    /// # Panics
+    /// If there are no parts.
+    pub fn sum(parts: Vec<Gradient<T>>) -> Gradient<T> {
+        let first = parts.first().expect("a run has at least one sample");
+        let (mut params, mut terms) = (vec![T::default(); first.params.len()], vec![0.0; first.terms.len()]);
+        let room = |like: &[Vec<T>]| vec![Vec::new(); like.len()];
+        let (mut fixed, mut states) = (room(&first.fixed), room(&first.states));
+        let (mut sequences, mut ends) = (room(&first.sequences), room(&first.ends));
+        for part in parts {
+            terms.iter_mut().zip(&part.terms).for_each(|(sum, x)| *sum += x);
+            params.iter_mut().zip(&part.params).for_each(|(sum, x)| *sum += *x);
+            join(&mut fixed, part.fixed);
+            join(&mut states, part.states);
+            join(&mut sequences, part.sequences);
+            join(&mut ends, part.ends);
+        }
+        Gradient { fixed, states, sequences, ends, ..Gradient::of_parameters(params, terms) }
+    }
+}
+
 impl<T> Gradient<T> {
+    /// What every term contributes to the objective, in the order they were declared.
+    pub fn terms(&self) -> &[f64] {
+        &self.terms
+    }
     /// What a term contributes to the objective.
     pub fn term(&self, term: Term) -> f64 {
         self.terms[term.0]
@@ -75,5 +117,12 @@ impl<T> Gradient<T> {
     /// If the input is not a state.
     pub fn end(&self, state: Input) -> &[T] {
         &self.ends[state.state_index()]
+    }
+}
+
+/// Puts the numbers of further samples behind those of the samples before.
+pub(crate) fn join<X>(all: &mut [Vec<X>], parts: Vec<Vec<X>>) {
+    for (all, part) in all.iter_mut().zip(parts) {
+        all.extend(part);
     }
 }

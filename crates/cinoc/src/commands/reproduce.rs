@@ -3,6 +3,7 @@
 use super::print_json;
 use crate::arguments::Reproduce;
 use crate::failure::Failure;
+use crate::ranks::Crew;
 use crate::terminal::say;
 use crate::terminal::{Bar, paint, table};
 use cinoc_control::Tasks;
@@ -18,13 +19,13 @@ const RESULTS: &str = "results";
 /// Experiments whose tasks can be chosen.
 const BY_TASK: [&str; 6] = ["methods", "table", "cardinality", "cardinality-paper", "failure", "optimum"];
 
-pub fn run(request: &Reproduce) -> Result<(), Failure> {
+pub fn run(request: &Reproduce, crew: &Crew) -> Result<(), Failure> {
     match request.name.as_deref() {
         None => list(request.json),
         Some("page") => write_page(request),
-        Some("all") => reproduce(request, experiments().iter().collect()),
-        Some("table") if request.methods.is_some() => reproduce(request, vec![experiment("methods")?]),
-        Some(name) => reproduce(request, vec![experiment(name)?]),
+        Some("all") => reproduce(request, experiments().iter().collect(), crew),
+        Some("table") if request.methods.is_some() => reproduce(request, vec![experiment("methods")?], crew),
+        Some(name) => reproduce(request, vec![experiment(name)?], crew),
     }
 }
 
@@ -56,15 +57,17 @@ fn state(experiment: &Experiment, folder: &Path) -> Result<&'static str, Failure
     })
 }
 
-fn reproduce(request: &Reproduce, chosen: Vec<&Experiment>) -> Result<(), Failure> {
+fn reproduce(request: &Reproduce, chosen: Vec<&Experiment>, crew: &Crew) -> Result<(), Failure> {
     let size = if request.quick { Size::Quick } else { Size::Full };
     let or = |given: &Option<PathBuf>, full: &str, quick: &str| {
         given.clone().unwrap_or_else(|| PathBuf::from(size.pick(full, quick)))
     };
     let out = or(&request.out, RESULTS, "runs/quick/results");
     let folder = or(&request.runs, "runs/lab", "runs/quick");
-    let (bar, threads) = (Bar::new(), crate::work::threads(request.threads, request.device)?);
+    let (bar, threads) = (Bar::new(), crew.threads(request.threads, request.device)?);
+    crew.warn(request.threads);
     let mut workshop = Workshop::new(size, threads, request.seeds, folder, PathBuf::from("policies"), &bar);
+    workshop.team = crew.team.clone();
     workshop.methods = known(&request.methods, "--methods", methods().iter().map(|method| method.name))?;
     workshop.tasks =
         known(&request.tasks, "--tasks", Tasks::built_in().iter().map(|task| task.name.as_str()))?;

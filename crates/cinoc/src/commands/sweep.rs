@@ -4,6 +4,7 @@ use super::print_json;
 use super::reproduce::show;
 use crate::arguments::Sweep;
 use crate::failure::Failure;
+use crate::ranks::Crew;
 use crate::terminal::{Bar, Terminal, say, table};
 use crate::work::subject::load_policy;
 use crate::work::sweep::measure;
@@ -11,12 +12,14 @@ use cinoc_control::Tasks;
 use cinoc_lab::sweep::Axis;
 use cinoc_lab::workshop::LabError;
 
-pub fn run(request: &Sweep, tasks: &Tasks) -> Result<(), Failure> {
+pub fn run(request: &Sweep, tasks: &Tasks, crew: &Crew) -> Result<(), Failure> {
     // a wrong axis is told before a policy is looked for
     request.axis.parse::<Axis>().map_err(LabError::Sweep)?;
     let policy = load_policy(&request.policy, false, tasks, &Terminal::default())?.policy;
-    let (bar, threads) = (Bar::new(), crate::work::threads(request.threads, request.device)?);
-    let results = measure(&policy, &request.axis, request.values.as_deref(), request.cases, threads, &bar);
+    let (bar, threads) = (Bar::new(), crew.threads(request.threads, request.device)?);
+    crew.warn(request.threads);
+    let (values, team) = (request.values.as_deref(), &crew.team);
+    let results = measure(&policy, &request.axis, values, request.cases, threads, team, &bar);
     bar.clear();
     let results = results?;
     if let Some(out) = &request.out {

@@ -3,6 +3,7 @@
 use super::eval::show;
 use crate::arguments::{Preset, Train};
 use crate::failure::Failure;
+use crate::ranks::Crew;
 use crate::terminal::{Terminal, number, say, warn};
 use crate::work::training::{Training, Wanted, default_folder, resumed};
 use cinoc_adjoint::Threads;
@@ -20,9 +21,10 @@ use std::path::{Path, PathBuf};
 /// Actions whose mean square is above this share of the bound's square are at the bound most of the time.
 const SATURATED: f64 = 0.9;
 
-pub fn run(request: &Train, tasks: &Tasks) -> Result<(), Failure> {
+pub fn run(request: &Train, tasks: &Tasks, crew: &Crew) -> Result<(), Failure> {
     let (config, folder) = asked(request, tasks)?;
-    let threads = crate::work::threads(request.threads, request.device)?;
+    let threads = crew.threads(request.threads, request.device)?;
+    crew.warn(request.threads);
     let training = Training {
         config,
         folder: folder.clone(),
@@ -31,6 +33,7 @@ pub fn run(request: &Train, tasks: &Tasks) -> Result<(), Failure> {
         cases: request.cases.clone(),
         validation: request.validation.clone(),
         threads: threads.clone(),
+        team: crew.team.clone(),
     };
     let trained = training.run(tasks, &Terminal::saving_on_interrupt())?;
     match trained.ended {

@@ -3,6 +3,7 @@
 use super::train::asked;
 use crate::arguments::{Train, TrainOptions, View};
 use crate::failure::Failure;
+use crate::ranks::Crew;
 use crate::terminal::{Terminal, say, warn};
 use crate::work::subject::load_policy;
 use cinoc_control::Tasks;
@@ -49,7 +50,7 @@ pub fn run(request: &View, tasks: &Tasks) -> Result<(), Failure> {
     }
     let serving = std::thread::spawn(move || server.run());
     if let Some(training) = &training {
-        super::train::run(training, tasks)?;
+        super::train::run(training, tasks, &Crew::default())?;
     }
     // pages are served until the process is ended
     let _ = serving.join();

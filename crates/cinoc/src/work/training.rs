@@ -11,7 +11,8 @@ use cinoc_learn::learner::check_targets;
 use cinoc_learn::memory::Needs;
 use cinoc_learn::policy_file::PolicyFile;
 use cinoc_learn::run::{CONFIG, Ended, Run, RunError, Start, keeps_checkpoints};
-use cinoc_learn::train::Update;
+use cinoc_learn::team::Team;
+use cinoc_learn::train::{Update, share};
 use cinoc_learn::validation::{Validated, Validation};
 use std::path::{Path, PathBuf};
 
@@ -99,6 +100,8 @@ pub struct Training {
     pub validation: Option<PathBuf>,
     /// Threads.
     pub threads: Threads,
+    /// Processes that help.
+    pub team: Team,
 }
 
 /// How a training went.
@@ -123,7 +126,8 @@ impl Training {
             input.as_ref().map(|input| read_own_cases(&input.file, &self.config, watcher)).transpose()
         };
         let (own_pool, own_validation) = (own(&inputs.cases)?, own(&inputs.validation)?);
-        check_memory(&self.config, [&own_pool, &own_validation], threads.count())?;
+        self.check_team()?;
+        check_memory(&self.config, [&own_pool, &own_validation], threads.count(), &self.team)?;
         if let (Some((cases, _)), Some(given)) = (&own_pool, &inputs.cases) {
             let refused = |error| Failure::Request(format!("--cases {}: {error}", given.file.display()));
             check_targets(&self.config, cases).map_err(refused)?;
@@ -131,6 +135,18 @@ impl Training {
         let run = self.open(&inputs, tasks)?;
         let config = run.config().clone();
         config.doubts().iter().for_each(|doubt| watcher.warn(doubt));
+        let share = share(&config, &self.team);
+        if share.idle() > 0 {
+            watcher.warn(&format!(
+                "{} of {} ranks have nothing to do: a batch of {} is {} chunks of {}; raise train.batch, or start \
+                 fewer ranks with more threads",
+                share.idle(),
+                share.ranks,
+                share.samples,
+                share.chunks(),
+                share.chunk
+            ));
+        }
         if own_pool.is_some() && own_validation.is_none() {
             watcher.warn(
                 "the training is validated on cases that the task draws; give --validation FILE for cases like \
@@ -147,10 +163,23 @@ impl Training {
         let held_out = own_validation.map_or_else(drawn, Ok)?;
         watcher.begin(&format!("training {} ({})", config.task, config.method_name()), config.train.updates);
         let watch = |update: &Update, validated: Option<&Validated>| watcher.updated(update, validated);
-        let validation = Validation::new(&config, &held_out.0, threads);
-        let ended = run.train(pool, validation, threads, watch, || watcher.keep_going());
+        let validation = Validation::leading(&config, &held_out.0, threads, &self.team);
+        let ended =
+            run.with_team(&self.team).train(pool, validation, threads, watch, || watcher.keep_going());
         watcher.end();
         Ok(Trained { ended: ended?, config, inputs, held_out })
+    }
+
+    /// Refuses what several processes cannot do together.
+    fn check_team(&self) -> Result<(), Failure> {
+        if self.team.size() == 1 || keeps_checkpoints(&self.config) {
+            return Ok(());
+        }
+        Err(Failure::Request(format!(
+            "{} trains in one process; start it without mpirun, or spread whole trainings over ranks with \
+             mpirun cinoc reproduce",
+            self.config.method_name()
+        )))
     }
 
     /// The files that are asked for; a run that goes on has those it began with.
@@ -193,11 +222,18 @@ impl Training {
 }
 
 /// Refuses a training that does not fit into memory, with its own cases if it has any.
-fn check_memory(config: &Config, own: [&Option<(Cases, String)>; 2], threads: usize) -> Result<(), Failure> {
+/// Ranks on one machine share its memory.
+fn check_memory(
+    config: &Config,
+    own: [&Option<(Cases, String)>; 2],
+    threads: usize,
+    team: &Team,
+) -> Result<(), Failure> {
     let moving = own.into_iter().flatten().any(|(cases, _)| cases.targets() == Targets::Moving);
     let targets = if moving { Targets::Moving } else { Targets::Fixed };
     let together = config.train.batch + config.train.validation_cases;
-    Ok(Needs::training(config, threads).with_targets(config, targets, together).check()?)
+    let needs = Needs::training(config, threads).with_targets(config, targets, together);
+    Ok(needs.of_processes(team.on_this_machine()).check()?)
 }
 
 /// The parameters of a policy, which must fit the network of a config.

@@ -131,6 +131,14 @@ impl Cases {
         Ok(Cases { count: shape[0], n: shape[1], z0: values("z0"), zt: values("zt"), xi0: None })
     }
 
+    /// The first cases of these, at most `count`.
+    pub fn first(&self, count: usize) -> Cases {
+        let count = count.min(self.count);
+        let cut = |all: &[f64]| all[..all.len() / self.count * count].to_vec();
+        let xi0 = self.xi0.as_deref().map(cut);
+        Cases { count, n: self.n, z0: cut(&self.z0), zt: cut(&self.zt), xi0 }
+    }
+
     /// Initial field of a case.
     pub fn z0(&self, case: usize) -> &[f64] {
         &self.z0[case * self.n..(case + 1) * self.n]

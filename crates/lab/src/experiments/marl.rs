@@ -31,6 +31,7 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
         ("MAPPO", learning("mappo", &ON_POLICY)?),
         ("MATD3", learning("matd3", &OFF_POLICY)?),
     ];
+    workshop.prepare("marl", &policies.each_ref().map(|(_, config)| config.clone()))?;
     let cases = workshop.size.pick(50, 1);
     let agents = workshop.size.pick(AGENTS.to_vec(), vec![64, 100]);
     let mut sweep = Table::new(

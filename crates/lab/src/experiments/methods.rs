@@ -30,15 +30,20 @@ struct Entry {
 }
 
 pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
-    let mut entries = Vec::new();
+    let (mut chosen, mut trainings) = (Vec::new(), Vec::new());
     for task in Tasks::built_in()
         .iter()
         .filter(|task| workshop.size.pick(workshop.has_task(&task.name), task.name == "heat1d"))
     {
         for method in methods().iter().filter(|method| workshop.has_method(method.name)) {
-            entries.push(entry(workshop, &task.name, method.name)?);
+            let configs = configs(workshop, &task.name, method.name)?;
+            trainings.extend(configs.iter().cloned());
+            chosen.push((task.name.as_str(), method.name, configs));
         }
     }
+    workshop.prepare("methods", &trainings)?;
+    let entry = |(task, method, configs)| entry(workshop, task, method, configs);
+    let entries = chosen.into_iter().map(entry).collect::<Result<Vec<_>, _>>()?;
     Ok(Found {
         protocol: "all methods on the same cases with the same bounds; rewards of PPO, TD3, MAPPO and MATD3 \
                    are the negative stage cost of the training loss; three seeds for training through the \
@@ -52,14 +57,23 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     })
 }
 
-fn entry(workshop: &Workshop<'_>, task: &'static str, method: &'static str) -> Result<Entry, LabError> {
+/// The trainings of a method on a task, one per seed.
+fn configs(workshop: &Workshop<'_>, task: &str, method: &str) -> Result<Vec<Config>, LabError> {
     let seeds = workshop.seeds(seeds_of(method));
-    let configs: Vec<Config> = seeds
+    seeds
         .map(|seed| match (method, seed) {
             ("cinoc", 0) => workshop.preset(task),
             (method, seed) => workshop.baseline(task, method, &[set("train.seed", seed)]),
         })
-        .collect::<Result<_, _>>()?;
+        .collect()
+}
+
+fn entry(
+    workshop: &Workshop<'_>,
+    task: &'static str,
+    method: &'static str,
+    configs: Vec<Config>,
+) -> Result<Entry, LabError> {
     let sample = workshop.size.pick(cases(task), Sample::Test(2));
     let mut entry = Entry {
         task,

@@ -1,6 +1,8 @@
 //! Measurements of points.
 
+use std::collections::VecDeque;
 use std::fs;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use cinoc_control::{Cases, Pool, Trajectories};
@@ -17,6 +19,8 @@ use crate::results::numerics;
 
 /// Seed of held-out cases: the same for every policy, so that policies are compared on the same cases.
 pub const CASES_SEED: u64 = 0;
+/// Name of the folder of measurements.
+const MEASURED: &str = "measured";
 /// Fraction of the horizon, at its end, over which the effort of a settled swarm is measured.
 const SETTLED: f64 = 0.7;
 
@@ -64,6 +68,9 @@ pub struct PerCase {
 impl Workshop<'_> {
     /// Measures points and trains the policies they need. Announces the amount of work first.
     pub fn measure(&self, what: &str, points: &[Point]) -> Result<Vec<Measured>, LabError> {
+        let trainings: Vec<_> = points.iter().map(|point| point.trained.clone()).collect();
+        self.prepare(what, &trainings)?;
+        self.prepare_points(what, points)?;
         let mut to_train: Vec<_> = Vec::new();
         for point in points {
             if !to_train.contains(&&point.trained) && !self.is_trained(&point.trained) {
@@ -101,11 +108,16 @@ impl Workshop<'_> {
         trained: &Trained,
         points: &[Point],
     ) -> Result<Vec<Measured>, LabError> {
+        let elsewhere = self.measure_elsewhere(what, &trained.policy, points)?;
+        let mut elsewhere: VecDeque<_> = elsewhere.into();
         self.each(what, trained, points, |point| {
             self.check()?;
             self.book_settings(&point.settings());
-            let measured = self.roll_out(point, &trained.policy);
-            self.book_rollout(measured.seconds, true);
+            let (measured, now) = match elsewhere.pop_front().flatten() {
+                Some(measured) => (measured, false),
+                None => (self.roll_out(point, &trained.policy), true),
+            };
+            self.book_rollout(measured.seconds, now);
             Ok(measured)
         })
     }
@@ -116,7 +128,7 @@ impl Workshop<'_> {
         what: &str,
         trained: &Trained,
         points: &[Point],
-        measure: impl Fn(&Point) -> Result<Measured, LabError>,
+        mut measure: impl FnMut(&Point) -> Result<Measured, LabError>,
     ) -> Result<Vec<Measured>, LabError> {
         self.watch.begin(what, points.iter().map(Point::work).sum());
         let params: Vec<u8> = trained.policy.params.iter().flat_map(|p| p.to_le_bytes()).collect();
@@ -130,7 +142,7 @@ impl Workshop<'_> {
         points.iter().map(one).collect()
     }
 
-    fn measure_one(&self, point: &Point, trained: &Trained) -> Result<Measured, LabError> {
+    pub(super) fn measure_one(&self, point: &Point, trained: &Trained) -> Result<Measured, LabError> {
         self.book_settings(&point.settings());
         let key = point.key(&trained.policy);
         let (measured, now) = self.kept(&key, || self.roll_out(point, &trained.policy))?;
@@ -155,14 +167,13 @@ impl Workshop<'_> {
         make: impl FnOnce() -> Result<X, LabError>,
     ) -> Result<(X, bool), LabError> {
         self.check()?;
-        let folder = self.folder.join("measured");
-        // other code may give other numbers
-        let path = folder.join(format!("{}.json", fingerprint(&format!("{} {key}", numerics()))));
+        let path = self.kept_at(key);
         if let Some(before) = fs::read_to_string(&path).ok().and_then(|text| serde_json::from_str(&text).ok())
         {
             return Ok((before, false));
         }
         let made = make()?;
+        let folder = self.folder.join(MEASURED);
         fs::create_dir_all(&folder)
             .map_err(|error| cinoc_learn::files::FileError::io("create", &folder, error))?;
         let text = serde_json::to_string(&made).expect("measurements are plain data");
@@ -170,7 +181,19 @@ impl Workshop<'_> {
         Ok((made, true))
     }
 
-    fn roll_out(&self, point: &Point, policy: &PolicyFile) -> Measured {
+    /// The file of a measurement with this key.
+    fn kept_at(&self, key: &str) -> PathBuf {
+        // other code may give other numbers
+        let name = fingerprint(&format!("{} {key}", numerics()));
+        self.folder.join(MEASURED).join(format!("{name}.json"))
+    }
+
+    /// Whether there is a measurement with this key.
+    pub(super) fn is_kept(&self, key: &str) -> bool {
+        self.kept_at(key).exists()
+    }
+
+    pub(super) fn roll_out(&self, point: &Point, policy: &PolicyFile) -> Measured {
         let (config, cases) = (&point.circumstances, self.cases(point));
         let start = Instant::now();
         // a rollout that became infinite or NaN is a result, not an error
@@ -220,7 +243,7 @@ impl Workshop<'_> {
 }
 
 impl Point {
-    fn work(&self) -> f64 {
+    pub(super) fn work(&self) -> f64 {
         let cases = match self.cases {
             Sample::Test(count) => count,
             Sample::Paper => 50,
@@ -228,7 +251,7 @@ impl Point {
         cases as f64 * work(&self.circumstances) * if self.uncontrolled { 1.5 } else { 1.0 }
     }
 
-    fn told(&self) -> String {
+    pub(super) fn told(&self) -> String {
         let changed = crate::settings::changed_settings(&self.trained, &self.circumstances);
         format!("measuring {} {}", self.trained.task, changed.join(" "))
     }
@@ -241,7 +264,7 @@ impl Point {
     }
 
     /// Everything that determines the measurement.
-    fn key(&self, policy: &PolicyFile) -> String {
+    pub(super) fn key(&self, policy: &PolicyFile) -> String {
         let params: Vec<String> = policy.params.iter().map(|p| format!("{:x}", p.to_bits())).collect();
         format!("{} {}", self.settings(), params.join(" "))
     }

@@ -10,12 +10,14 @@ mod ledger;
 mod measured;
 mod point;
 mod policies;
+mod spread;
 
 pub use cost::work;
 pub use measured::{Measured, PerCase};
 pub use point::{Point, Sample, failure, noise, refined};
 pub(crate) use policies::Outcome;
 pub use policies::Trained;
+pub use spread::follow;
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -26,6 +28,7 @@ use cinoc_learn::files::{FileError, fnv1a};
 use cinoc_learn::memory::TooLarge;
 use cinoc_learn::policy_file::PolicyError;
 use cinoc_learn::run::RunError;
+use cinoc_learn::team::Team;
 use thiserror::Error;
 
 use crate::results::ResultsError;
@@ -69,6 +72,8 @@ pub struct Workshop<'a> {
     pub size: Size,
     /// Threads.
     pub threads: Threads,
+    /// Processes that help.
+    pub team: Team,
     /// Number of seeds of compared trainings; `None` for the default of the experiment.
     pub seeds: Option<usize>,
     /// Methods that are compared; `None` for all.
@@ -99,6 +104,17 @@ pub enum LabError {
         name: String,
         /// The known names.
         known: String,
+    },
+    /// Ranks have no folder in common.
+    #[error(
+        "rank {rank} does not see {folder}, where trainings and measurements are kept; name a folder with --runs \
+         that all machines share"
+    )]
+    NotShared {
+        /// The first rank that does not see it.
+        rank: usize,
+        /// The folder of the leader.
+        folder: String,
     },
     /// A policy cannot be measured along an axis.
     #[error(transparent)]
@@ -136,6 +152,7 @@ impl<'a> Workshop<'a> {
         Workshop {
             size,
             threads,
+            team: Team::alone(),
             seeds,
             methods: None,
             tasks: None,

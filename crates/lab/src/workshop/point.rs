@@ -2,6 +2,7 @@
 
 use cinoc_control::Config;
 use cinoc_control::config::ConfigError;
+use serde::{Deserialize, Serialize};
 
 /// A policy, given by its training config, and the circumstances of the measurement.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +18,7 @@ pub struct Point {
 }
 
 /// The cases of a point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Sample {
     /// This many cases of the test pool.
     Test(usize),

@@ -10,6 +10,7 @@ use cinoc_learn::inputs::Inputs;
 use cinoc_learn::policy_file::PolicyFile;
 use cinoc_learn::pool::{cache_folder, cached};
 use cinoc_learn::run::{Ended, METRICS, POLICY, Run, RunError, Start};
+use cinoc_learn::team::Team;
 
 use super::cost::training_work;
 use super::{LabError, Workshop, fingerprint};
@@ -46,7 +47,7 @@ impl Workshop<'_> {
         let folder = self.folder.join(&name);
         if !folder.join(POLICY).exists() {
             let start = Instant::now();
-            self.train(config, &folder)?;
+            self.train(config, &folder, &self.team)?;
             self.book_training_now(start.elapsed().as_secs_f64());
         }
         let policy = PolicyFile::read(&folder.join(POLICY), Tasks::built_in())?;
@@ -92,7 +93,7 @@ impl Workshop<'_> {
         self.shipped.join(format!("{}.safetensors", config.task))
     }
 
-    fn train(&self, config: &Config, folder: &Path) -> Result<(), LabError> {
+    pub(super) fn train(&self, config: &Config, folder: &Path, team: &Team) -> Result<(), LabError> {
         let begun = folder.join("config.toml").exists();
         let run = match begun {
             true => Run::resume(folder, config, &Inputs::default())?,
@@ -117,7 +118,7 @@ impl Workshop<'_> {
             self.watch.done(share);
         };
         // experiments measure finished policies: nothing is chosen by validation
-        match run.train(cases, None, &self.threads, watch, || self.watch.keep_going())? {
+        match run.with_team(team).train(cases, None, &self.threads, watch, || self.watch.keep_going())? {
             Ended::Finished(_) => Ok(()),
             Ended::Stopped(_) => Err(LabError::Stopped),
         }
@@ -126,7 +127,7 @@ impl Workshop<'_> {
 
 /// Name of a training's folder. Configs that give the same policy have the same name; trainings of other code
 /// have another name.
-fn run_name(config: &Config) -> String {
+pub(super) fn run_name(config: &Config) -> String {
     run_name_of(numerics(), config)
 }
 

@@ -1,0 +1,35 @@
+//! What a follower does: its part of the trainings and jobs of the leader, until it is dismissed.
+
+use super::{Crew, signals};
+use crate::arguments::{Arguments, Command};
+use crate::work::Device;
+use cinoc_adjoint::Threads;
+use cinoc_control::Tasks;
+use cinoc_lab::workshop::follow;
+use cinoc_learn::team::Order;
+use cinoc_learn::team::follower::Follower;
+use clap::Parser;
+
+/// Obeys the leader.
+pub(crate) fn serve(crew: &Crew, tasks: &Tasks) {
+    // what is wrong with the arguments is told by the leader
+    let threads = crew.threads(asked(), Device::Cpu).unwrap_or_else(|_| Threads::one());
+    let mut follower = Follower::new(&crew.team, tasks, &threads);
+    loop {
+        match follower.obey() {
+            (Order::Jobs, about) => follow(&about, &crew.team, tasks, &threads, &signals::keep_going),
+            _ => break,
+        }
+    }
+    signals::dismissed();
+}
+
+/// The threads that the command line asks for.
+fn asked() -> Option<usize> {
+    match Arguments::try_parse().ok()?.command {
+        Command::Train(request) => request.threads,
+        Command::Sweep(request) => request.threads,
+        Command::Reproduce(request) => request.threads,
+        _ => None,
+    }
+}
