@@ -6,7 +6,7 @@
 //! # A PDE of your own
 //!
 //! A `Task` is a value: the equation with its scheme, how cases are drawn, and a preset. A program that
-//! ends in [`command_line`] has every command for it: `train`, `eval`, `act`, `plot`, `sweep`, `bench`, `check-gradients`, and
+//! ends in [`command_line`] has every command for it: `train`, `eval`, `act`, `export`, `plot`, `sweep`, `bench`, `check-gradients`, and
 //! the baselines. The folder `examples` holds two such programs.
 //!
 //! ```no_run
@@ -114,6 +114,7 @@ pub fn command_line(tasks: impl IntoIterator<Item = Task>) -> ExitCode {
         Ok(Command::Train(request)) => commands::train::run(&request, &tasks),
         Ok(Command::Eval(request)) => commands::eval::run(&request, &tasks),
         Ok(Command::Act(request)) => commands::act::run(&request, &tasks),
+        Ok(Command::Export(request)) => commands::export::run(&request, &tasks),
         Ok(Command::Bench(request)) => commands::bench::run(&request, &tasks),
         Ok(Command::Trace(request)) => commands::trace::run(&request, &tasks),
         Ok(Command::CheckGradients(request)) => commands::check_gradients::run(&request, &tasks),

@@ -4,6 +4,7 @@
 //! own arguments, and hears of the work through a [`Watcher`].
 
 pub mod evaluation;
+pub mod export;
 pub mod gradients;
 pub mod subject;
 pub mod sweep;
