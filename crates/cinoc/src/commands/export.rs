@@ -19,6 +19,7 @@ pub fn run(request: &Export, tasks: &Tasks) -> Result<(), Failure> {
             "bytes": model.bytes.len(),
             "opset": OPSET,
             "task": policy.config.task.name,
+            "trained_agents": policy.config.agents,
             "inputs": model.inputs.iter().map(object).collect::<Vec<_>>(),
             "outputs": model.outputs.iter().map(object).collect::<Vec<_>>(),
         }));

@@ -35,8 +35,11 @@ pub(super) fn neighbours(g: &mut Graph, config: &Config, sight: &Sight) -> Optio
         let wide = density(g, config, 2.0 * sigma, &sight.xi, alive);
         let volume = f64::from(1u32 << config.task.dims);
         let mut told = |rho: Value, limit: f64| {
-            let most = g.f32(limit);
-            let rho = if limit > 0.0 { g.op("Min", &[rho, most]) } else { rho };
+            let mut rho = rho;
+            if limit > 0.0 {
+                let most = g.f32(limit);
+                rho = g.op("Min", &[rho, most]);
+            }
             g.op("Reciprocal", &[rho])
         };
         let told = [told(near.rho, limit), told(wide.rho, volume * limit)];

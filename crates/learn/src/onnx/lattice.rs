@@ -31,8 +31,8 @@ pub(super) struct View {
 struct Place {
     /// Points, `[batch, agents, points]`.
     points: Value,
-    /// Position inside the cell, `[batch, agents]`.
-    offset: Value,
+    /// Position inside the cell, `[batch, agents]`, for interpolation.
+    offset: Option<Value>,
 }
 
 impl Lattice {
@@ -83,9 +83,9 @@ impl Lattice {
         let index = self.index(g, maps, &places);
         let rows = g.reshape(maps, &[-1, channels as i64]);
         let mut seen = g.gather(rows, index, 0);
-        if view.linear {
-            for (axis, place) in places.iter().enumerate() {
-                seen = self.between(g, seen, 2 + axis as i64, place, view.width);
+        for (axis, place) in places.iter().enumerate() {
+            if let Some(offset) = place.offset {
+                seen = self.between(g, seen, 2 + axis as i64, offset, view.width);
             }
         }
         seen
@@ -100,8 +100,10 @@ impl Lattice {
             let (first, last) = (g.f64(0.0), g.f64(n as f64 - 1.0));
             cell = g.op("Clip", &[cell, first, last]);
         }
-        let offset = g.op("Sub", &[at, cell]);
-        let offset = g.cast(offset, Kind::F32);
+        let offset = view.linear.then(|| {
+            let offset = g.op("Sub", &[at, cell]);
+            g.cast(offset, Kind::F32)
+        });
         let cell = g.cast(cell, Kind::I32);
         let cell = g.unsqueeze(cell, &[2]);
         let around = g.range(-((view.width / 2) as i32), view.width + usize::from(view.linear));
@@ -128,13 +130,13 @@ impl Lattice {
     }
 
     /// Neighbours along an axis mixed with the offset `a`: `w[k] + a (w[k+1] - w[k])`.
-    fn between(&self, g: &mut Graph, seen: Value, axis: i64, place: &Place, width: usize) -> Value {
+    fn between(&self, g: &mut Graph, seen: Value, axis: i64, offset: Value, width: usize) -> Value {
         let low = g.slice(seen, axis, [0, width, 1]);
         let high = g.slice(seen, axis, [1, width + 1, 1]);
         let step = g.op("Sub", &[high, low]);
         // [batch, agents, 1, (1,) 1]
         let new: Vec<i64> = (2..3 + self.axes.len() as i64).collect();
-        let offset = g.unsqueeze(place.offset, &new);
+        let offset = g.unsqueeze(offset, &new);
         let part = g.op("Mul", &[step, offset]);
         g.op("Add", &[low, part])
     }

@@ -14,6 +14,9 @@ mod observation;
 mod proto;
 mod trunk;
 
+#[cfg(test)]
+mod tests;
+
 pub use graph::{AGENTS, BATCH, Extent, Kind, OPSET, Port};
 
 use std::path::Path;
