@@ -7,6 +7,7 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
+use anyhow::{Context, anyhow};
 use serde_json::{Value, json};
 use tract_onnx::prelude::*;
 
@@ -92,7 +93,7 @@ fn difference(model: &Path, told: &Value, fields: &Fields, xi: &[Value], wanted:
         let (wanted, bound) = (numbers(&wanted[name]), wanted["bounds"][name].as_f64().context("a bound")?);
         let found = found.to_plain_array_view::<f32>()?;
         if found.len() != wanted.len() {
-            return Err(format_err!("{name} has {} numbers, must be {}", found.len(), wanted.len()));
+            return Err(anyhow!("{name} has {} numbers, must be {}", found.len(), wanted.len()));
         }
         for (found, wanted) in found.iter().zip(wanted) {
             let error = f64::from(found - wanted).abs() / bound;
@@ -110,7 +111,7 @@ fn text(path: &Path) -> String {
 fn run(cinoc: &str, arguments: &[&str]) -> TractResult<Value> {
     let output = Command::new(cinoc).args(arguments).output()?;
     if !output.status.success() {
-        return Err(format_err!("{arguments:?}: {}", String::from_utf8_lossy(&output.stderr)));
+        return Err(anyhow!("{arguments:?}: {}", String::from_utf8_lossy(&output.stderr)));
     }
     Ok(serde_json::from_slice(&output.stdout)?)
 }

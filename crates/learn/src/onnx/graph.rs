@@ -99,6 +99,20 @@ impl Graph {
         Value(self.names.len() - 1)
     }
 
+    /// A value with a short name: a capital letter, which names of inputs, outputs and parameters do not begin with, and
+    /// nearly always one more character.
+    fn unnamed(&mut self) -> Value {
+        let (letters, digits) = ("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789abcdefghijklmnopqrstuvwxyz");
+        let number = self.names.len();
+        let mut name = letters[number % 26..][..1].to_string();
+        let mut rest = number / 26;
+        while rest > 0 {
+            name.push_str(&digits[rest % 36..][..1]);
+            rest /= 36;
+        }
+        self.value(name)
+    }
+
     /// A value that a caller gives.
     pub fn input(&mut self, name: &'static str, kind: Kind, shape: &[Extent]) -> Value {
         self.inputs.push(Port { name, kind, shape: shape.to_vec() });
@@ -125,7 +139,7 @@ impl Graph {
         if let Some(known) = self.constants.iter().filter(|_| bytes.len() <= SMALL).find(same) {
             return known.value;
         }
-        let value = self.value(format!("c{}", self.names.len()));
+        let value = self.unnamed();
         self.constants.push(Constant { value, kind, shape: shape.to_vec(), bytes });
         value
     }
@@ -179,7 +193,7 @@ impl Graph {
         if let Some(known) = self.nodes.iter().find(same) {
             return known.output;
         }
-        let output = self.value(format!("x{}", self.names.len()));
+        let output = self.unnamed();
         self.nodes.push(Node { operator, inputs: inputs.to_vec(), attributes, output });
         output
     }

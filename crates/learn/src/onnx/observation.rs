@@ -134,7 +134,8 @@ pub(super) fn resampling(g: &mut Graph, window: usize, points: usize) -> Value {
     let (scale, shift) = (g.f64(ratio), g.f64(0.5 * ratio - 0.5));
     let centres = g.op("Mul", &[inputs, scale]);
     let centres = g.op("Add", &[centres, shift]);
-    let taps = g.unsqueeze(taps, &[1]);
+    // not Unsqueeze: onnx.shape_inference with data_prop follows the numbers through it, and loses the new axis
+    let taps = g.reshape(taps, &[-1, 1]);
     let distance = g.op("Sub", &[taps, centres]);
     let distance = g.op("Abs", &[distance]);
     let (reach, zero) = (g.f64(ratio.max(1.0)), g.f64(0.0));
