@@ -47,7 +47,12 @@ fn what_cannot_be_exported_is_refused_in_one_line() {
     refused(folder, &other_grid, 2, &["grid.n"]);
     let other_network = ["export", &heat, "--onnx", "policy.onnx", "--set", "observe.crowd=false"];
     refused(folder, &other_network, 2, &["the network of a trained policy is fixed"]);
-    refused(folder, &["export", &heat, "--onnx", "nowhere/policy.onnx"], 1, &["its directory does not exist"]);
+    refused(
+        folder,
+        &["export", &heat, "--onnx", "nowhere/policy.onnx"],
+        1,
+        &["its directory does not exist"],
+    );
     assert!(!folder.join("policy.onnx").exists());
     // a request without a format is wrong
     assert_eq!(cinoc(folder, &["export", &heat]).status.code(), Some(2));
@@ -56,10 +61,8 @@ fn what_cannot_be_exported_is_refused_in_one_line() {
 #[test]
 fn a_run_that_is_not_finished_gives_its_checkpoint() {
     let folder = tempfile::tempdir().unwrap();
-    let done = cinoc(
-        folder.path(),
-        &[&["train", "heat1d", "--out", "run", "--updates", "4"], &TINY[..]].concat(),
-    );
+    let done =
+        cinoc(folder.path(), &[&["train", "heat1d", "--out", "run", "--updates", "4"], &TINY[..]].concat());
     assert!(done.status.success(), "{}", text(&done.stderr));
     fs::remove_file(folder.path().join("run/policy.safetensors")).unwrap();
     let exported = cinoc(folder.path(), &["export", "run", "--onnx", "policy.onnx"]);

@@ -7,7 +7,7 @@ use cinoc_control::Config;
 use cinoc_control::config::Share;
 use cinoc_control::observation::crowd::{FLOOR, lattice};
 
-use super::graph::{Graph, Kind, Value};
+use super::graph::{Graph, Value};
 use super::lattice::{Axis, Lattice, View};
 use super::observation::Sight;
 
@@ -61,17 +61,21 @@ fn density(g: &mut Graph, config: &Config, width: f64, xi: &[Value], alive: Valu
     let of = |axis: &cinoc_pde::Axis| Axis { n: axis.n, density: axis.cells() as f64 / axis.length };
     let read = Lattice { axes: axes.iter().map(of).collect(), ring: config.periodic() };
 
-    // [batch, n_x, agents], and [batch, agents, 1] or [batch, agents, n_y]
-    let x = bumps(g, &axes[0], width, xi[0], true);
-    let living = g.unsqueeze(alive, &[2]);
-    let others = match (&axes[..], xi) {
-        ([_, axis], [_, y]) => {
-            let y = bumps(g, axis, width, *y, false);
-            g.op("Mul", &[y, living])
-        }
-        _ => living,
+    // the kernels of all agents along an axis
+    let bumps = |g: &mut Graph, axis: usize, points_first: bool| {
+        let way = read.ways(g, xi[axis], axis, points_first);
+        let square = g.op("Mul", &[way, way]);
+        let exponent = g.scaled(square, -0.5 * (axes[axis].spacing() / width).powi(2));
+        g.op("Exp", &[exponent])
     };
-    let mut density = g.op("MatMul", &[x, others]);
+    // [batch, n_x, agents] times [batch, agents, 1] or [batch, agents, n_y]
+    let x = bumps(g, 0, true);
+    let mut living = g.unsqueeze(alive, &[2]);
+    if axes.len() == 2 {
+        let y = bumps(g, 1, false);
+        living = g.op("Mul", &[y, living]);
+    }
+    let mut density = g.op("MatMul", &[x, living]);
     if axes.len() == 2 {
         density = g.unsqueeze(density, &[3]);
     }
@@ -91,25 +95,4 @@ fn density(g: &mut Graph, config: &Config, width: f64, xi: &[Value], alive: Valu
     let towards = g.op("Mul", &[slope, scales]);
     let towards = g.op("Div", &[towards, rho]);
     Density { rho, towards }
-}
-
-/// The kernels of all agents along an axis, `[batch, points, agents]` or, not `points_first`, `[batch, agents, points]`.
-fn bumps(g: &mut Graph, axis: &cinoc_pde::Axis, width: f64, xi: Value, points_first: bool) -> Value {
-    let points = g.range(0, axis.n);
-    let points = g.cast(points, Kind::F32);
-    let mut points = g.scaled(points, axis.spacing());
-    if points_first {
-        points = g.unsqueeze(points, &[1]);
-    }
-    let xi = g.unsqueeze(xi, &[if points_first { 1 } else { 2 }]);
-    let mut way = g.op("Sub", &[points, xi]);
-    if let Some(period) = axis.period() {
-        let turns = g.scaled(way, 1.0 / period);
-        let turns = g.op("Round", &[turns]);
-        let turns = g.scaled(turns, period);
-        way = g.op("Sub", &[way, turns]);
-    }
-    let square = g.op("Mul", &[way, way]);
-    let exponent = g.scaled(square, -0.5 / (width * width));
-    g.op("Exp", &[exponent])
 }

@@ -134,8 +134,7 @@ impl Graph {
     }
 
     fn constant(&mut self, kind: Kind, shape: &[usize], bytes: Vec<u8>) -> Value {
-        let same =
-            |known: &&Constant| known.kind == kind && known.shape == shape && known.bytes == bytes;
+        let same = |known: &&Constant| known.kind == kind && known.shape == shape && known.bytes == bytes;
         if let Some(known) = self.constants.iter().filter(|_| bytes.len() <= SMALL).find(same) {
             return known.value;
         }
@@ -292,10 +291,8 @@ impl Graph {
 
     /// 3 x 3 convolution of `[fields, channels, n_x, n_y]` with a frame of `pad` zeros.
     pub fn convolution(&mut self, x: Value, weight: Value, bias: Value, pad: i64) -> Value {
-        let attributes = vec![
-            ("kernel_shape", Attribute::Ints(vec![3; 2])),
-            ("pads", Attribute::Ints(vec![pad; 4])),
-        ];
+        let attributes =
+            vec![("kernel_shape", Attribute::Ints(vec![3; 2])), ("pads", Attribute::Ints(vec![pad; 4]))];
         self.node("Conv", &[x, weight, bias], attributes)
     }
 

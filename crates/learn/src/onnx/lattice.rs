@@ -27,6 +27,21 @@ pub(super) struct View {
     pub linear: bool,
 }
 
+/// Where agents stand along one axis, in cells, `[batch, agents]` in double precision.
+struct Standing {
+    at: Value,
+    /// The cell, before it is wrapped.
+    cell: Value,
+}
+
+impl Standing {
+    /// Position inside the cell.
+    fn offset(&self, g: &mut Graph) -> Value {
+        let offset = g.op("Sub", &[self.at, self.cell]);
+        g.cast(offset, Kind::F32)
+    }
+}
+
 /// Where agents read along one axis.
 struct Place {
     /// Points, `[batch, agents, points]`.
@@ -91,7 +106,33 @@ impl Lattice {
         seen
     }
 
-    fn place(&self, g: &mut Graph, xi: Value, axis: usize, view: View) -> Place {
+    /// Ways from agents to all points of an axis, in cells: `[batch, points, agents]` or, not `points_first`, `[batch,
+    /// agents, points]`; to the nearest image on a ring.
+    pub fn ways(&self, g: &mut Graph, xi: Value, axis: usize, points_first: bool) -> Value {
+        let n = self.axes[axis].n;
+        let standing = self.standing(g, xi, axis);
+        let (cell, offset) = (g.cast(standing.cell, Kind::F32), standing.offset(g));
+        let points = g.range(0, n);
+        let mut points = g.cast(points, Kind::F32);
+        if points_first {
+            points = g.unsqueeze(points, &[1]);
+        }
+        // whole cells first: they are exact, and the offset loses nothing
+        let mut way = points;
+        for part in [cell, offset] {
+            let part = g.unsqueeze(part, &[if points_first { 1 } else { 2 }]);
+            way = g.op("Sub", &[way, part]);
+        }
+        if self.ring {
+            let turns = g.scaled(way, 1.0 / n as f64);
+            let turns = g.op("Round", &[turns]);
+            let turns = g.scaled(turns, n as f64);
+            way = g.op("Sub", &[way, turns]);
+        }
+        way
+    }
+
+    fn standing(&self, g: &mut Graph, xi: Value, axis: usize) -> Standing {
         let Axis { n, density } = self.axes[axis];
         let (exact, density) = (g.cast(xi, Kind::F64), g.f64(density));
         let at = g.op("Mul", &[exact, density]);
@@ -100,11 +141,13 @@ impl Lattice {
             let (first, last) = (g.f64(0.0), g.f64(n as f64 - 1.0));
             cell = g.op("Clip", &[cell, first, last]);
         }
-        let offset = view.linear.then(|| {
-            let offset = g.op("Sub", &[at, cell]);
-            g.cast(offset, Kind::F32)
-        });
-        let cell = g.cast(cell, Kind::I32);
+        Standing { at, cell }
+    }
+
+    fn place(&self, g: &mut Graph, xi: Value, axis: usize, view: View) -> Place {
+        let standing = self.standing(g, xi, axis);
+        let offset = view.linear.then(|| standing.offset(g));
+        let cell = g.cast(standing.cell, Kind::I32);
         let cell = g.unsqueeze(cell, &[2]);
         let around = g.range(-((view.width / 2) as i32), view.width + usize::from(view.linear));
         let points = g.op("Add", &[cell, around]);

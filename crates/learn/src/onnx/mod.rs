@@ -98,7 +98,9 @@ impl Model {
         let (inputs, outputs) = (g.inputs.clone(), g.outputs.clone());
         let description = match part {
             Part::Decision => "What every agent does about a field. Units: L length, T time, Z the field.",
-            Part::Network => "What every agent does about its observation. Units: L length, T time, Z the field.",
+            Part::Network => {
+                "What every agent does about its observation. Units: L length, T time, Z the field."
+            }
         };
         let bytes = g.into_file(&config.task.name, description, &metadata(policy, config, part));
         Ok(Model { bytes, inputs, outputs })
@@ -199,10 +201,8 @@ fn metadata(policy: &PolicyFile, config: &Config, part: Part) -> Vec<(&'static s
     let (mut units, mut bounds) = (Map::new(), Map::new());
     units.insert("z".into(), json!("Z"));
     units.insert("xi".into(), json!(unit("grid.length")));
-    let actions = [
-        ("u", "actuation.u_max", config.actuation.u_max),
-        ("v", "actuation.v_max", config.actuation.v_max),
-    ];
+    let actions =
+        [("u", "actuation.u_max", config.actuation.u_max), ("v", "actuation.v_max", config.actuation.v_max)];
     for (name, key, bound) in actions {
         let Some(bound) = bound else { continue };
         units.insert(name.into(), json!(unit(key)));

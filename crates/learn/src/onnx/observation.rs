@@ -34,8 +34,10 @@ pub(super) enum Seen {
 
 /// The reference lattice of a policy.
 pub(super) fn reference(config: &Config) -> Lattice {
-    let axis =
-        |axis: &cinoc_control::config::ReferenceAxis| Axis { n: axis.n_ref, density: axis.cells_per_length() };
+    let axis = |axis: &cinoc_control::config::ReferenceAxis| Axis {
+        n: axis.n_ref,
+        density: axis.cells_per_length(),
+    };
     Lattice { axes: config.axes().iter().map(axis).collect(), ring: config.periodic() }
 }
 

@@ -136,7 +136,8 @@ fn the_parameters_stand_in_the_file_as_in_that_of_the_policy() {
 #[test]
 fn a_file_is_hardly_larger_than_that_of_the_policy() {
     for policy in policies() {
-        let (size, own) = (exported(&policy, Part::Decision).bytes.len(), policy.to_tensors().to_bytes().len());
+        let (size, own) =
+            (exported(&policy, Part::Decision).bytes.len(), policy.to_tensors().to_bytes().len());
         let ratio = size as f64 / own as f64;
         assert!(ratio <= 1.1, "{}: {ratio:.3} times {own} bytes", policy.config.task);
     }
@@ -145,7 +146,8 @@ fn a_file_is_hardly_larger_than_that_of_the_policy() {
 #[test]
 fn agents_that_do_not_know_each_other_need_not_be_alive() {
     for policy in policies() {
-        let names: Vec<&str> = exported(&policy, Part::Decision).inputs.iter().map(|port| port.name).collect();
+        let names: Vec<&str> =
+            exported(&policy, Part::Decision).inputs.iter().map(|port| port.name).collect();
         let expected = ["z", "target", "xi", "alive"];
         assert_eq!(names, expected[..if policy.config.observe.crowd { 4 } else { 3 }]);
     }
