@@ -67,6 +67,25 @@ class Policy(_native.Policy):
         """Writes it into a file, with all settings of its training."""
         Path(path).write_bytes(self.to_bytes())
 
+    def export_onnx(
+        self,
+        path: str | os.PathLike[str],
+        inner: bool = False,
+        *,
+        config: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Writes it into an ONNX file, for any number of agents and fields.
+
+        Inputs are `z`, `target`, `xi` and, where agents know each other, `alive`, each with a first axis for the
+        batch; outputs are `u` and `v`. `inner` writes the network alone, from observations. `config` changes
+        settings: `{"grid.n": 199}`.
+
+        >>> import cinoc, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     cinoc.Policy("heat1d").export_onnx(folder + "/heat1d.onnx")
+        """
+        self._export_onnx(path, inner, as_dict(config))
+
     def rollout(
         self,
         cases: Cases = 10,

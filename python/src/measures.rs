@@ -6,7 +6,7 @@ use cinoc::adjoint::Threads;
 use cinoc::control::Config;
 use cinoc::learn::team::Team;
 use cinoc::work::subject::{CasesFrom, Circumstances, resolve};
-use cinoc::work::{evaluation, gradients, sweep, threads};
+use cinoc::work::{Device, evaluation, gradients, sweep, threads};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

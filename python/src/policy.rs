@@ -9,19 +9,21 @@ use cinoc::control::{Config, Controller, Decision, Tasks};
 use cinoc::learn::array_file::Array;
 use cinoc::learn::files::Tensors;
 use cinoc::learn::memory::Needs;
+use cinoc::learn::onnx::Part;
 use cinoc::learn::policy_file::PolicyFile;
 use cinoc::learn::situation::{Arrays, Situation};
+use cinoc::work::export::export_onnx;
 use cinoc::work::subject::{changed, load_policy};
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyDict};
 
 use crate::arrays::{LARGEST, array, read, read_some, small_array};
 use crate::errors::{raised, wrong};
 use crate::observer::work;
 use crate::pde::known_tasks;
-use crate::tasks::{Task, task_of};
+use crate::tasks::{Task, sets_of, task_of};
 use cinoc::view::library::shipped;
 
 /// Decisions that are kept compiled.
@@ -203,6 +205,19 @@ impl Policy {
     /// The bytes of its file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.file.to_tensors().to_bytes())
+    }
+
+    /// Writes it, or its network alone, into an ONNX file.
+    #[pyo3(signature = (path, inner, config))]
+    fn _export_onnx(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        inner: bool,
+        config: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let (sets, part) = (sets_of(config)?, if inner { Part::Network } else { Part::Decision });
+        work(py, None, |_| export_onnx(&self.file, &sets, part, &path).map(|_| ()))
     }
 
     /// Where its agents start, for any number of them.

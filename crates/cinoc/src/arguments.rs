@@ -31,6 +31,8 @@ pub enum Command {
     Eval(Eval),
     /// Decide once: what every agent does about a field.
     Act(Act),
+    /// Write a policy in a format that other programs run: ONNX.
+    Export(Export),
     /// Time a task on this machine.
     Bench(Bench),
     /// List the primitives of one control step, with what each costs.
@@ -261,6 +263,41 @@ pub struct Act {
     #[arg(long, value_name = "M")]
     pub agents: Option<usize>,
     /// Override one setting; may be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  cinoc export policies/heat1d.safetensors --onnx heat1d.onnx
+  cinoc export runs/fkpp1d-0 --best --onnx fkpp1d.onnx --json
+  cinoc export policies/ks1d.safetensors --onnx ks1d-fine.onnx --set grid.n=256
+  cinoc export policies/turb2d.safetensors --onnx network.onnx --inner
+
+Inputs, with any number of fields (batch) and of agents:
+  z        the field, [batch, n] or [batch, n_x, n_y]
+  target   what it should be; zeros, if the task drives the field to rest
+  xi       where the agents are, [batch, agents] or [batch, agents, 2]
+  alive    false for agents that have failed, [batch, agents]; only of policies
+           whose agents know each other
+Outputs: u [batch, agents] and v [batch, agents] or [batch, agents, 2].
+docs/onnx.md has all of it, with examples.")]
+pub struct Export {
+    /// Run directory or policy file. Of a run that is not finished, its checkpoint is used.
+    pub policy: PathBuf,
+    /// Write this ONNX file; one that is there is replaced.
+    #[arg(long, value_name = "FILE")]
+    pub onnx: PathBuf,
+    /// Export the network alone, from observations instead of fields and positions.
+    #[arg(long)]
+    pub inner: bool,
+    /// Use the parameters of the run with the lowest validation loss (best.safetensors).
+    #[arg(long)]
+    pub best: bool,
+    /// Override one setting, such as the grid that fields come on; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
     /// Print one JSON object.

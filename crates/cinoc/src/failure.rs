@@ -8,6 +8,7 @@ use cinoc_lab::workshop::LabError;
 use cinoc_learn::evaluate::DivergedRollout;
 use cinoc_learn::gradient_check::NearEdges;
 use cinoc_learn::memory::TooLarge;
+use cinoc_learn::onnx::NotExportable;
 use cinoc_learn::policy_file::PolicyError;
 use cinoc_learn::run::RunError;
 use std::process::ExitCode;
@@ -53,7 +54,7 @@ macro_rules! request {
         })*
     };
 }
-request!(ConfigError, NearEdges, PaperCasesError, PolicyError, TooLarge, TooManyThreads);
+request!(ConfigError, NearEdges, NotExportable, PaperCasesError, PolicyError, TooLarge, TooManyThreads);
 
 impl From<NotFinite> for Failure {
     fn from(error: NotFinite) -> Failure {

@@ -6,7 +6,7 @@
 //! # A PDE of your own
 //!
 //! A `Task` is a value: the equation with its scheme, how cases are drawn, and a preset. A program that
-//! ends in [`command_line`] has every command for it: `train`, `eval`, `act`, `plot`, `sweep`, `bench`, `check-gradients`, and
+//! ends in [`command_line`] has every command for it: `train`, `eval`, `act`, `export`, `plot`, `sweep`, `bench`, `check-gradients`, and
 //! the baselines. The folder `examples` holds two such programs.
 //!
 //! ```no_run
@@ -157,6 +157,7 @@ fn run(command: Command, tasks: &Tasks, crew: &Crew) -> Result<(), Failure> {
         Command::Train(request) => commands::train::run(&request, tasks, crew),
         Command::Eval(request) => commands::eval::run(&request, tasks),
         Command::Act(request) => commands::act::run(&request, tasks),
+        Command::Export(request) => commands::export::run(&request, tasks),
         Command::Bench(request) => commands::bench::run(&request, tasks),
         Command::Trace(request) => commands::trace::run(&request, tasks),
         Command::CheckGradients(request) => commands::check_gradients::run(&request, tasks),

@@ -20,6 +20,7 @@ pub mod mean_field;
 pub mod memory;
 mod metrics;
 pub mod nmpc;
+pub mod onnx;
 pub mod optimiser;
 pub mod policy_file;
 pub mod pool;

@@ -4,6 +4,7 @@ pub mod act;
 pub mod bench;
 pub mod check_gradients;
 pub mod eval;
+pub mod export;
 pub mod plot;
 pub mod reproduce;
 pub mod sweep;

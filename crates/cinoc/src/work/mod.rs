@@ -5,6 +5,7 @@
 
 mod device;
 pub mod evaluation;
+pub mod export;
 pub mod gradients;
 pub mod subject;
 pub mod sweep;

@@ -24,7 +24,7 @@ use cinoc_adjoint::{Bump, Interpolation, Lattice, PatchLattice, Shape, Sparse, V
 
 /// A living agent counts itself, so that `rho >= 1`. The floor is for a failed agent far from the others: its action is 0 times
 /// a number that must be finite.
-const FLOOR: f64 = 0.5;
+pub const FLOOR: f64 = 0.5;
 
 /// Points of the lattice per kernel width.
 const RESOLUTION: f64 = 3.0;
@@ -164,7 +164,7 @@ impl Density {
 }
 
 /// The lattice along an axis for kernels of a width.
-fn lattice(axis: cinoc_pde::Axis, width: f64) -> cinoc_pde::Axis {
+pub fn lattice(axis: cinoc_pde::Axis, width: f64) -> cinoc_pde::Axis {
     let cells = (RESOLUTION * axis.length / width).ceil().max(4.0) as usize;
     cinoc_pde::Axis { n: cells + usize::from(axis.period().is_none()), ..axis }
 }

@@ -25,6 +25,7 @@ pub use central::{energy, state, state_size};
 use cinoc_adjoint::{Tracer, Var};
 pub use local::{view, view_size};
 pub use plain::Plain;
+pub use trunk::{NEAR, WAVE_NUMBERS, base_frequency};
 
 use central::Central;
 use convolutional::Convolutional;

@@ -11,11 +11,12 @@ use crate::observation::crowd;
 use cinoc_adjoint::Var;
 use std::f64::consts::PI;
 
-const WAVE_NUMBERS: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
+/// Wave numbers of the Fourier features, in units of the lowest.
+pub const WAVE_NUMBERS: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 /// Features of the way to a centroid: vector, unit vector, length.
 const DIRECTION: usize = 5;
 /// Below this distance a unit vector shrinks to 0 instead of turning wildly.
-const NEAR: f64 = 1e-6;
+pub const NEAR: f64 = 1e-6;
 /// Numbers out, unless it has to match a branch.
 pub(super) const WIDTH: usize = 32;
 
@@ -73,7 +74,7 @@ pub(super) fn features<'t>(config: &Config, sight: Sight<'t>) -> Var<'t> {
 }
 
 /// The lowest frequency of the Fourier features times the length of an axis, if there are any.
-fn base_frequency(config: &Config) -> Option<f64> {
+pub fn base_frequency(config: &Config) -> Option<f64> {
     match config.policy.trunk_base {
         TrunkBase::Pi => Some(PI),
         TrunkBase::TwoPi => Some(2.0 * PI),

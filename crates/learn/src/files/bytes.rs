@@ -140,7 +140,7 @@ fn width(data: &Data) -> usize {
     }
 }
 
-fn checksum(contents: &Tensors) -> String {
+pub(super) fn checksum(contents: &Tensors) -> String {
     let mut stream = Fnv1a::default();
     let text = |stream: &mut Fnv1a, text: &str| {
         stream.extend((text.len() as u64).to_le_bytes());

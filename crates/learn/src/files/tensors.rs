@@ -125,6 +125,11 @@ impl Tensors {
         })
     }
 
+    /// The checksum in the metadata of its file: 16 hexadecimal digits.
+    pub fn checksum(&self) -> String {
+        bytes::checksum(self)
+    }
+
     /// Checks that no array holds a number that is infinite or not a number.
     pub fn check_finite(&self) -> Result<(), TensorError> {
         for (name, tensor) in &self.tensors {
