@@ -120,6 +120,7 @@ pub fn command_line(tasks: impl IntoIterator<Item = Task>) -> ExitCode {
         Ok(Command::Verify(request)) => commands::verify::run(&request),
         Ok(Command::Plot(request)) => commands::plot::run(&request, &tasks),
         Ok(Command::View(request)) => commands::view::run(&request, &tasks),
+        Ok(Command::Record(request)) => commands::record::run(&request, &tasks),
         Ok(Command::Sweep(request)) => commands::sweep::run(&request, &tasks),
         Ok(Command::Reproduce(request)) => commands::reproduce::run(&request),
     };

@@ -5,6 +5,7 @@ pub mod bench;
 pub mod check_gradients;
 pub mod eval;
 pub mod plot;
+pub mod record;
 pub mod reproduce;
 pub mod sweep;
 pub mod tasks;
