@@ -188,7 +188,8 @@ fn what_cannot_be_set_up_is_told_with_its_reason() {
     refused(CinocOptions { grid_x: 150, ..options(2) }, CINOC_ERROR_SETTINGS, &["grid.n = 150", "100 or 199"]);
     refused(CinocOptions { grid_y: 100, ..options(2) }, CINOC_ERROR_SETTINGS, &["grid_y is 100", "1D"]);
     refused(CinocOptions { max_memory_mb: 1, ..options(2) }, CINOC_ERROR_MEMORY, &["max_memory_mb is 1"]);
-    refused(options(u32::MAX), CINOC_ERROR_MEMORY, &["memory"]);
+    refused(options(u32::MAX), CINOC_ERROR_SETTINGS, &["agents = 4294967295"]);
+    refused(options(1_000_000_000), CINOC_ERROR_MEMORY, &["memory"]);
     let (status, text) = Handle::load("absent", options(0)).err().unwrap();
     assert!(status == CINOC_ERROR_FILE && text.contains("absent.safetensors"), "{text}");
     let (status, text) = Handle::from_bytes(b"", options(0)).err().unwrap();
