@@ -207,7 +207,7 @@ const char *cinoc_version(void);
 /*
  What a code means in general.
  */
-const char *cinoc_status_text(int32_t status);
+const char *cinoc_status_text(uint32_t status);
 
 /*
  Sets a policy file up; may take a second and much memory.
@@ -317,4 +317,4 @@ void cinoc_free(CinocController *controller);
 #endif  // __cplusplus
 
 #endif  /* CINOC_H */
-/* sha256 of the code and of the lines above: 4f8443785ddc41c235f546a024a3ac8c94fa2e2ad170d6e79061c4f577883383 */
+/* sha256 of the code and of the lines above: ad073127f03d4cf50d0a50690d2e9aded9da81fd267cad0ba57e06df5e93b071 */

@@ -31,10 +31,12 @@ fn refused(status: CinocStatus, error: impl ToString) -> Refused {
 
 /// A policy at work.
 pub struct Deployed {
+    /// For the set-up; its functions may allocate.
     config: Config,
     controller: Controller<f32>,
     info: CinocInfo,
     axes: Vec<ReferenceAxis>,
+    centralised: bool,
     /// Of all agents it was set up for, as the engine wants them: positions `[dims][agents]`, who works.
     xi: Vec<f32>,
     alive: Vec<f32>,
@@ -85,6 +87,7 @@ impl Deployed {
         let mut deployed = Deployed {
             controller,
             axes: config.axes(),
+            centralised: config.centralised(),
             xi: vec![0.0; dims * agents],
             alive: vec![0.0; agents],
             u: vec![0.0; if info.has_u != 0 { agents } else { 0 }],
@@ -124,7 +127,7 @@ impl Deployed {
     /// Whether there are as many agents as the arrays have room for.
     pub fn check_agents(&mut self, agents: usize) -> CinocStatus {
         let most = self.config.agents;
-        if self.config.centralised() && agents != most {
+        if self.centralised && agents != most {
             return self.fail(
                 CINOC_ERROR_LENGTH,
                 format_args!("{agents} agents: a centralised policy has {most}; mark those that failed"),
@@ -133,7 +136,9 @@ impl Deployed {
         if !(1..=most).contains(&agents) {
             return self.fail(
                 CINOC_ERROR_LENGTH,
-                format_args!("{agents} agents, must be 1 to {most}; load the policy with a larger max_agents"),
+                format_args!(
+                    "{agents} agents, must be 1 to {most}; load the policy with a larger max_agents"
+                ),
             );
         }
         CINOC_OK
@@ -213,7 +218,7 @@ impl Deployed {
 
     /// Checks a field.
     fn check_field(&mut self, name: &str, values: &[f32]) -> CinocStatus {
-        let wanted = self.config.state_size();
+        let wanted = self.info.numbers;
         if values.len() != wanted {
             return self.fail(
                 CINOC_ERROR_LENGTH,
@@ -222,10 +227,8 @@ impl Deployed {
         }
         match first_bad(values) {
             None => CINOC_OK,
-            Some(i) => self.fail(
-                CINOC_ERROR_NOT_FINITE,
-                format_args!("{name}[{i}] is {}, must be finite", values[i]),
-            ),
+            Some(i) => self
+                .fail(CINOC_ERROR_NOT_FINITE, format_args!("{name}[{i}] is {}, must be finite", values[i])),
         }
     }
 

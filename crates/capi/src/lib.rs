@@ -108,7 +108,7 @@ pub extern "C" fn cinoc_version() -> *const c_char {
 
 /// What a code means in general.
 #[unsafe(no_mangle)]
-pub extern "C" fn cinoc_status_text(status: i32) -> *const c_char {
+pub extern "C" fn cinoc_status_text(status: u32) -> *const c_char {
     CinocStatus::text(status).as_ptr()
 }
 
@@ -315,7 +315,7 @@ pub unsafe extern "C" fn cinoc_decide(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cinoc_message(controller: *const CinocController) -> *const c_char {
     if controller.is_null() {
-        return CinocStatus::text(CINOC_ERROR_NULL as i32).as_ptr();
+        return CinocStatus::text(CINOC_ERROR_NULL as u32).as_ptr();
     }
     // SAFETY: the caller's promise; only the place of the text is asked for, which never changes.
     unsafe { (*(*controller).deployed.get()).text.as_ptr() }
@@ -374,7 +374,8 @@ unsafe fn load(
         unsafe { controller.write(std::ptr::null_mut()) };
     }
     let loaded = || {
-        let missing = [("the policy", nothing), ("options", options.is_null()), ("controller", controller.is_null())];
+        let missing =
+            [("the policy", nothing), ("options", options.is_null()), ("controller", controller.is_null())];
         if let Some((name, _)) = missing.into_iter().find(|(_, missing)| *missing) {
             return Err(Refused { status: CINOC_ERROR_NULL, text: format!("{name} is null") });
         }

@@ -56,8 +56,8 @@ impl CinocStatus {
     ];
 
     /// The text of a code in general, whatever happened in particular.
-    pub fn text(code: i32) -> &'static CStr {
-        let Some(status) = CinocStatus::ALL.into_iter().find(|status| *status as i32 == code) else {
+    pub fn text(code: u32) -> &'static CStr {
+        let Some(status) = CinocStatus::ALL.into_iter().find(|status| *status as u32 == code) else {
             return c"no code of this library";
         };
         match status {
@@ -65,9 +65,7 @@ impl CinocStatus {
             CINOC_ERROR_NULL => c"a pointer is null",
             CINOC_ERROR_ABI => c"the program was compiled with the header of another version of the library",
             CINOC_ERROR_FILE => c"the policy cannot be read",
-            CINOC_ERROR_SETTINGS => {
-                c"the policy cannot be used with this number of agents or on this grid"
-            }
+            CINOC_ERROR_SETTINGS => c"the policy cannot be used with this number of agents or on this grid",
             CINOC_ERROR_MEMORY => c"too little memory",
             CINOC_ERROR_LENGTH => c"an array has a wrong length, or there are too many agents",
             CINOC_ERROR_NOT_FINITE => c"a number is infinite or not a number",

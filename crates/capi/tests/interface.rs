@@ -43,7 +43,10 @@ fn decisions_are_those_of_the_library_for_any_number_of_agents() {
             let bound = |max: Option<f64>| 1e-5 * max.unwrap_or(0.0) as f32;
             for (k, &i) in working.iter().enumerate() {
                 if let Some(expected) = decided.u {
-                    assert!((u[i] - expected[k]).abs() <= bound(config.actuation.u_max), "{task} {agents} {i}");
+                    assert!(
+                        (u[i] - expected[k]).abs() <= bound(config.actuation.u_max),
+                        "{task} {agents} {i}"
+                    );
                 }
                 for axis in 0..dims {
                     if let Some(expected) = decided.v {
@@ -53,7 +56,9 @@ fn decisions_are_those_of_the_library_for_any_number_of_agents() {
                 }
             }
             let silent = |values: &[f32], dims: usize| {
-                (0..agents).filter(|i| i % 3 == 1).all(|i| values[i * dims..(i + 1) * dims].iter().all(|&x| x == 0.0))
+                (0..agents)
+                    .filter(|i| i % 3 == 1)
+                    .all(|i| values[i * dims..(i + 1) * dims].iter().all(|&x| x == 0.0))
             };
             assert!(decided.u.map_or(u.iter().all(|&x| x == 7.0), |_| silent(&u, 1)), "{task}");
             assert!(decided.v.map_or(v.iter().all(|&x| x == 7.0), |_| silent(&v, dims)), "{task}");
@@ -69,7 +74,10 @@ fn a_controller_describes_itself() {
     let file = PolicyFile::read(&policy("density2d"), Tasks::built_in()).unwrap();
     assert_eq!((info.dims, info.grid, info.numbers), (2, [64, 80], 64 * 80));
     assert_eq!((info.has_u, info.has_v, info.tracks, info.periodic), (0, 1, 1, 0));
-    assert_eq!((info.max_agents as usize, info.trained_agents as usize), (file.config.agents, file.config.agents));
+    assert_eq!(
+        (info.max_agents as usize, info.trained_agents as usize),
+        (file.config.agents, file.config.agents)
+    );
     assert_eq!(info.policy_hash, cinoc_learn::files::fnv1a(&std::fs::read(policy("density2d")).unwrap()));
     let ks = Handle::load("ks1d", CinocOptions { grid_x: 256, ..options(3) }).unwrap().info();
     assert_eq!((ks.numbers, ks.max_agents, ks.length, ks.periodic), (256, 3, [22.0, 0.0], 1));
@@ -156,9 +164,8 @@ fn null_pointers_and_wrong_lengths_are_codes() {
         assert_eq!(cinoc_set_target(handle.0, z.as_ptr(), 99), CINOC_ERROR_LENGTH);
         assert_eq!(cinoc_set_target(handle.0, z.as_ptr(), 100), CINOC_OK);
         let (z, xi, none) = (z.as_ptr(), xi.as_ptr(), ptr::null_mut());
-        let decide = |z, numbers, xi, agents, u, v| {
-            cinoc_decide(handle.0, z, numbers, xi, ptr::null(), agents, u, v)
-        };
+        let decide =
+            |z, numbers, xi, agents, u, v| cinoc_decide(handle.0, z, numbers, xi, ptr::null(), agents, u, v);
         assert_eq!(decide(ptr::null(), 100, xi, 2, out, out), CINOC_ERROR_NULL);
         assert_eq!(decide(z, 100, ptr::null(), 2, out, out), CINOC_ERROR_NULL);
         assert_eq!(decide(z, 100, xi, 2, none, out), CINOC_ERROR_NULL);
@@ -185,7 +192,11 @@ fn what_cannot_be_set_up_is_told_with_its_reason() {
     };
     refused(CinocOptions { abi_version: 77, ..options(2) }, CINOC_ERROR_ABI, &["77", "header"]);
     refused(CinocOptions { abi_version: 0, ..options(2) }, CINOC_ERROR_ABI, &[]);
-    refused(CinocOptions { grid_x: 150, ..options(2) }, CINOC_ERROR_SETTINGS, &["grid.n = 150", "100 or 199"]);
+    refused(
+        CinocOptions { grid_x: 150, ..options(2) },
+        CINOC_ERROR_SETTINGS,
+        &["grid.n = 150", "100 or 199"],
+    );
     refused(CinocOptions { grid_y: 100, ..options(2) }, CINOC_ERROR_SETTINGS, &["grid_y is 100", "1D"]);
     refused(CinocOptions { max_memory_mb: 1, ..options(2) }, CINOC_ERROR_MEMORY, &["max_memory_mb is 1"]);
     refused(options(u32::MAX), CINOC_ERROR_SETTINGS, &["agents = 4294967295"]);
@@ -204,15 +215,15 @@ fn what_cannot_be_set_up_is_told_with_its_reason() {
 #[test]
 fn every_code_has_a_text() {
     // SAFETY: the texts are constants.
-    let text = |code: i32| unsafe { CStr::from_ptr(cinoc_status_text(code)) }.to_str().unwrap();
+    let text = |code: u32| unsafe { CStr::from_ptr(cinoc_status_text(code)) }.to_str().unwrap();
     assert_eq!(text(0), "done");
-    let last = CINOC_ERROR_INTERNAL as i32;
+    let last = CINOC_ERROR_INTERNAL as u32;
     let mut texts: Vec<&str> = (0..=last).map(text).collect();
     assert_eq!(text(last + 1), "no code of this library");
-    texts.push(text(-1));
+    texts.push(text(u32::MAX));
     texts.sort_unstable();
     texts.dedup();
-    assert_eq!(texts.len() as i32, last + 2, "{texts:?}");
+    assert_eq!(texts.len() as u32, last + 2, "{texts:?}");
     // SAFETY: a constant.
     assert_eq!(unsafe { CStr::from_ptr(cinoc_version()) }.to_str(), Ok(env!("CARGO_PKG_VERSION")));
     assert_eq!(cinoc_abi_version(), CINOC_ABI_VERSION);

@@ -61,8 +61,7 @@ fn nothing_is_allocated_after_the_set_up() {
             ];
         }
         let counted = COUNTS.take();
-        let expected =
-            [CINOC_OK, CINOC_OK, CINOC_ERROR_NOT_FINITE, CINOC_ERROR_POSITION, CINOC_ERROR_LENGTH];
+        let expected = [CINOC_OK, CINOC_OK, CINOC_ERROR_NOT_FINITE, CINOC_ERROR_POSITION, CINOC_ERROR_LENGTH];
         assert_eq!((told, counted), (expected, Some(0)), "{task}");
     }
 }
