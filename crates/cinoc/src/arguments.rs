@@ -45,6 +45,8 @@ pub enum Command {
     Plot(Plot),
     /// Watch a policy at work in the browser, and disturb it: kill, drag and add agents, push the field.
     View(View),
+    /// Record decisions of a policy, to verify the controller on another machine.
+    Record(Record),
     /// Measure a policy along one axis: agents, noise, failure, grid or physics.
     Sweep(Sweep),
     /// Reproduce an experiment of the paper: train what it needs, measure, write tables and figures.
@@ -360,6 +362,30 @@ impl From<AnimationFormat> for cinoc_lab::figures::AnimationFormat {
             AnimationFormat::Apng => cinoc_lab::figures::AnimationFormat::Apng,
         }
     }
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  cinoc record policies/heat1d.safetensors heat1d.decisions
+  cinoc record runs/fkpp1d-0 fkpp1d.decisions --agents 60 --count 200
+  cinoc-selftest policies/heat1d.safetensors heat1d.decisions     on the target, see docs/deploy.md
+
+The situations are those of closed loops with 1 to M agents, some of which fail.
+The decisions are made in double precision.")]
+pub struct Record {
+    /// Policy file or run directory.
+    pub policy: PathBuf,
+    /// The file to write.
+    pub file: PathBuf,
+    /// Most agents of any decision [default: that of the training].
+    #[arg(long, value_name = "M")]
+    pub agents: Option<usize>,
+    /// Number of decisions.
+    #[arg(long, value_name = "N", default_value = "64", value_parser = at_least_one)]
+    pub count: usize,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args)]

@@ -164,6 +164,7 @@ fn run(command: Command, tasks: &Tasks, crew: &Crew) -> Result<(), Failure> {
         Command::Verify(request) => commands::verify::run(&request),
         Command::Plot(request) => commands::plot::run(&request, tasks),
         Command::View(request) => commands::view::run(&request, tasks),
+        Command::Record(request) => commands::record::run(&request, tasks),
         Command::Sweep(request) => commands::sweep::run(&request, tasks, crew),
         Command::Reproduce(request) => commands::reproduce::run(&request, crew),
     }

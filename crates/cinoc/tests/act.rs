@@ -248,6 +248,32 @@ fn bad_files_are_refused_in_one_line() {
     refused(at, &nothing, 2, &["empty.txt", "sum", "must be above 0"]);
 }
 
+/// `scripts/test-c` replays such files with `cinoc-selftest`.
+#[test]
+fn recorded_decisions_are_written_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let heat = policy("heat1d");
+    let record = |arguments: &[&str]| {
+        let output = cinoc(at, &[&["record", &heat, "d"], arguments].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        (text(&output.stdout), fs::read(at.join("d")).unwrap())
+    };
+    let (said, bytes) = record(&["--agents", "20", "--count", "9", "--json"]);
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!((said["decisions"].as_u64(), said["agents"].as_u64()), (Some(9), Some(20)));
+    assert_eq!(said["bytes"].as_u64(), Some(bytes.len() as u64));
+    assert_eq!(&bytes[..8], b"CINOCDEC");
+    assert_eq!(bytes[32..40], cinoc::learn::files::fnv1a(&fs::read(&heat).unwrap()).to_le_bytes());
+    let (said, again) = record(&["--agents", "20", "--count", "9"]);
+    assert!(said.contains("9 decisions of up to 20 agents") && said.contains("cinoc-selftest"), "{said}");
+    assert!(again == bytes, "the same request gives the same bytes");
+    refused(at, &["record", "absent", "d"], 2, &["absent", "not found"]);
+    refused(at, &["record", &heat, "d", "--agents", "0"], 2, &["agents = 0"]);
+    refused(at, &["record", &heat, "d", "--agents", "1000000000"], 2, &["memory"]);
+    refused(at, &["record", &heat, "nowhere/d"], 1, &["nowhere/d"]);
+}
+
 #[test]
 fn a_centralised_policy_decides_for_its_own_agents_only() {
     let folder = tempfile::tempdir().unwrap();

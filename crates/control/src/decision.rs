@@ -1,12 +1,13 @@
 //! The policy alone, without physics: what agents at given places do about a given field.
 //!
 //! For deployment (fields come from a sensor, not from a solver) and to measure how long a decision takes. Field and positions
-//! may change from step to step; the target is fixed. An agent that is known to have failed is left out of the positions.
+//! may change from step to step; the target is fixed. An agent that is known to have failed is left out of the positions, or
+//! marked as failed where the number of agents cannot change ([`Decision::with_failures`]).
 
 use crate::actuation::Actuation;
 use crate::config::Config;
 use crate::policy::{self, Policy, Sight};
-use cinoc_adjoint::{Input, Inputs, Program, Real, Record, Session, Threads, Trace, Tracer};
+use cinoc_adjoint::{Input, Inputs, Program, Real, Record, Session, Threads, Trace, Tracer, Var};
 
 /// Inputs of a decision: the field and the positions of every step, the target.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +18,8 @@ pub struct Seen {
     pub xi: Input,
     /// Target of the whole run.
     pub target: Input,
+    /// 1 for every agent at work, 0 for every failed one, where agents may fail.
+    pub alive: Option<Input>,
 }
 
 /// What lies between field and action, traced.
@@ -38,7 +41,7 @@ pub struct Inspection {
 /// Traces what lies between field and action, for checks.
 pub fn inspection(config: &Config) -> Inspection {
     let tracer = Tracer::new();
-    let (sight, seen) = sight(&tracer, config);
+    let (sight, seen) = sight(&tracer, config, None);
     let (raw, action) = {
         let policy = Policy::declare(&tracer, config);
         (policy.raw(sight), policy.act(sight))
@@ -58,12 +61,12 @@ pub fn inspection(config: &Config) -> Inspection {
     Inspection { trace: tracer.finish(), seen, observation, features, raw, forcing }
 }
 
-fn sight<'t>(tracer: &'t Tracer, config: &Config) -> (Sight<'t>, Seen) {
+fn sight<'t>(tracer: &'t Tracer, config: &Config, alive: Option<Var<'t>>) -> (Sight<'t>, Seen) {
     let (rows, cols) = config.state_shape();
     let (z, target) = (tracer.sequence("z", rows, cols), tracer.fixed("target", rows, cols));
     let xi = tracer.sequence("xi", config.task.dims, config.agents);
-    let seen = Seen { z: z.input(), xi: xi.input(), target: target.input() };
-    (Sight::new(config, z, target, xi, None), seen)
+    let seen = Seen { z: z.input(), xi: xi.input(), target: target.input(), alive: alive.map(Var::input) };
+    (Sight::new(config, z, target, xi, alive), seen)
 }
 
 /// A policy ready to be given parameters.
@@ -90,9 +93,21 @@ pub struct Decision<T: Real> {
 impl<T: Real> Decision<T> {
     /// For `config.agents` agents.
     pub fn new(config: &Config) -> Decision<T> {
+        Decision::traced(config, false)
+    }
+
+    /// For `config.agents` agents, any of which may have failed: the others do not count them, and their actions are 0.
+    /// Their positions must be finite, and have no effect.
+    pub fn with_failures(config: &Config) -> Decision<T> {
+        Decision::traced(config, true)
+    }
+
+    fn traced(config: &Config, failures: bool) -> Decision<T> {
         let tracer = Tracer::new();
-        let (sight, seen) = sight(&tracer, config);
+        let alive = failures.then(|| tracer.sequence("alive", 1, config.agents));
+        let (sight, seen) = sight(&tracer, config, alive);
         let action = Policy::declare(&tracer, config).act(sight);
+        let action = alive.map_or(action, |alive| action.map(|value| alive * value));
         let u = action.u.map(|u| tracer.record("u", u));
         let v = action.v.map(|v| tracer.record("v", v));
         Decision { program: Program::new(&tracer.finish(), 1), seen, u, v }
@@ -152,8 +167,25 @@ impl<T: Real> Controller<T> {
     }
 
     /// Actions for the field `z` and agents at `xi` (all first coordinates, then all second ones).
+    ///
+    /// # Panics
+    /// If agents may fail, and for wrong lengths.
     pub fn decide(&mut self, z: &[T], xi: &[T]) -> Decided<'_, T> {
         self.session.step(&[(self.seen.z, z), (self.seen.xi, xi)], &self.threads);
+        self.decided()
+    }
+
+    /// The same where agents may fail: `alive` has 1 for every agent at work and 0 for every failed one.
+    ///
+    /// # Panics
+    /// If no agent may fail, and for wrong lengths.
+    pub fn decide_with_failures(&mut self, z: &[T], xi: &[T], alive: &[T]) -> Decided<'_, T> {
+        let failing = self.seen.alive.expect("a decision with failures");
+        self.session.step(&[(self.seen.z, z), (self.seen.xi, xi), (failing, alive)], &self.threads);
+        self.decided()
+    }
+
+    fn decided(&mut self) -> Decided<'_, T> {
         for (record, values) in self.u.iter_mut().chain(&mut self.v) {
             self.session.copy_record(*record, values);
         }

@@ -218,6 +218,41 @@ fn a_controller_decides_what_the_closed_loop_does() {
 }
 
 #[test]
+fn failed_agents_of_a_decision_are_as_good_as_left_out() {
+    for task in ["fkpp1d", "ks1d", "heat2d", "turb2d"] {
+        let with = |agents: usize| config(task, &[&format!("agents={agents}")]);
+        let (all, dims) = (with(9), with(9).task.dims);
+        let failed = [1, 2, 7];
+        let working: Vec<usize> = (0..9).filter(|i| !failed.contains(i)).collect();
+        let field = |k: f64| -> Vec<f64> {
+            (0..all.state_size()).map(|i| 0.3 + 0.2 * (k * i as f64).sin()).collect()
+        };
+        let lengths: Vec<f64> = all.axes().iter().map(|axis| axis.length).collect();
+        let place = |i: usize, axis: usize| (0.1 + 0.08 * i as f64 + 0.05 * axis as f64) * lengths[axis];
+        let places = |agents: &[usize]| -> Vec<f64> {
+            (0..dims).flat_map(|axis| agents.iter().map(move |&i| place(i, axis))).collect()
+        };
+        let alive: Vec<f64> = (0..9).map(|i| f64::from(u8::from(!failed.contains(&i)))).collect();
+
+        let few = Decision::<f64>::new(&with(6));
+        let mut few = few.controller(&params(&all), &field(0.02));
+        let expected = few.decide(&field(0.1), &places(&working));
+        let many = Decision::<f64>::with_failures(&all);
+        let mut many = many.controller(&params(&all), &field(0.02));
+        let decided = many.decide_with_failures(&field(0.1), &places(&(0..9).collect::<Vec<_>>()), &alive);
+        for (found, expected) in [(decided.u, expected.u), (decided.v, expected.v)] {
+            let (Some(found), Some(expected)) = (found, expected) else { continue };
+            for (found, expected) in found.chunks(9).zip(expected.chunks(6)) {
+                assert!(failed.iter().all(|&i| found[i] == 0.0), "{task}");
+                for (&i, expected) in working.iter().zip(expected) {
+                    assert!((found[i] - expected).abs() < 1e-11, "{task}: {} {expected}", found[i]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn rollouts_that_go_on_begin_where_others_ended_and_count_more() {
     let sets = ["loss.effort_u=0", "loss.effort_v=0", "loss.bound=0", "loss.coll=0", "loss.accel=0"];
     let config = config("fkpp1d", &[&sets[..], &["train.hold=0.5", "train.hold_weight=7"]].concat());

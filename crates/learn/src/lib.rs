@@ -10,6 +10,7 @@ pub mod array_file;
 pub mod bench;
 pub mod cases_file;
 pub mod checkpoint;
+pub mod decisions_file;
 pub mod evaluate;
 pub mod events;
 pub mod files;

@@ -6,6 +6,7 @@ pub mod check_gradients;
 pub mod eval;
 pub mod export;
 pub mod plot;
+pub mod record;
 pub mod reproduce;
 pub mod sweep;
 pub mod tasks;
