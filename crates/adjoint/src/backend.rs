@@ -13,8 +13,10 @@ pub use crate::plan::{Op, Placed, Plan, ReverseOp, Seed, Strategy, Target};
 pub use crate::primitive::{Formula, Io, Parameters, Value};
 pub use crate::program::{Gradient, Outcome};
 
+use crate::cpu::Real;
 use crate::threads::Threads;
 use crate::trace::Input;
+use std::any::{Any, TypeId};
 use std::sync::Arc;
 
 /// A kind of processor.
@@ -27,6 +29,22 @@ pub trait Backend: Send + Sync {
     fn singles(&self, plan: Plan) -> Arc<dyn Executable<f32>>;
     /// Makes a plan ready to run in double precision.
     fn doubles(&self, plan: Plan) -> Arc<dyn Executable<f64>>;
+}
+
+/// A plan made ready for a backend in one precision.
+pub(crate) fn compile<T: Real>(backend: &dyn Backend, plan: Plan) -> Arc<dyn Executable<T>> {
+    if TypeId::of::<T>() == TypeId::of::<f32>() {
+        as_is(backend.singles(plan))
+    } else {
+        as_is(backend.doubles(plan))
+    }
+}
+
+/// A value whose type is known under another name here.
+pub(crate) fn as_is<From: 'static, To: 'static>(value: From) -> To {
+    let mut value = Some(value);
+    let same = (&mut value as &mut dyn Any).downcast_mut::<Option<To>>();
+    same.and_then(Option::take).expect("the same type")
 }
 
 /// A plan made ready to run in one precision.

@@ -10,7 +10,7 @@ pub(crate) use outcome::join;
 pub use outcome::{Gradient, Outcome};
 pub use session::Session;
 
-use crate::backend::{Executable, Stepwise};
+use crate::backend::{self, Executable, Stepwise};
 use crate::cpu::{self, Isa, Real};
 use crate::listing::Listing;
 use crate::plan::{Op, Plan, Strategy};
@@ -45,7 +45,7 @@ impl<T: Real> Program<T> {
     /// Made ready for where these threads run programs.
     fn executable(&self, threads: &Threads) -> &dyn Executable<T> {
         let Some(backend) = threads.backend() else { return self.cpu.as_ref() };
-        let compile = || T::compile(backend, Plan::new(&self.plan().trace, backend.chunk(self.chunk())));
+        let compile = || backend::compile(backend, Plan::new(&self.plan().trace, backend.chunk(self.chunk())));
         self.elsewhere.get_or_init(compile).as_ref()
     }
 

@@ -20,22 +20,17 @@ mod simd;
 pub use peak::peak_flops;
 pub use simd::{Isa, Real};
 
-use crate::backend::{Arranged, Executable, Steps, Stepwise};
+use crate::backend::{Arranged, Executable, Steps, Stepwise, as_is};
 use crate::plan::{Plan, Strategy};
 use crate::program::{Gradient, Outcome, join};
 use crate::threads::Threads;
 use chunk::Chunks;
 use session::ChunksInProgress;
-use std::any::{Any, TypeId};
+use std::any::TypeId;
 use std::sync::Arc;
 
 /// Makes a plan ready for an instruction set.
 pub(crate) fn compile<T: Real>(plan: Plan, isa: Isa) -> Arc<dyn Stepwise<T>> {
-    fn as_is<From: 'static, To: 'static>(executable: From) -> To {
-        let mut executable = Some(executable);
-        let same = (&mut executable as &mut dyn Any).downcast_mut::<Option<To>>();
-        same.and_then(Option::take).expect("the same type")
-    }
     if TypeId::of::<T>() == TypeId::of::<f32>() {
         as_is(singles(plan, isa))
     } else {

@@ -11,7 +11,7 @@ use super::*;
 
 /// A field of a message.
 enum Field<'a> {
-    Number(u64),
+    Number,
     Bytes(&'a [u8]),
 }
 

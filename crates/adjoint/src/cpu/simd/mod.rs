@@ -15,11 +15,8 @@ mod x86;
 
 pub(crate) use vector::Vector;
 
-use crate::backend::{Backend, Executable};
-use crate::plan::Plan;
 use std::fmt::{Debug, Display};
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
-use std::sync::Arc;
 
 /// The precision a program runs in: `f32` to train, `f64` to verify.
 pub trait Real:
@@ -76,14 +73,12 @@ pub(crate) mod sealed {
         /// Of 256 bits where there are no kernels for AVX-512.
         #[cfg(target_arch = "x86_64")]
         type Avx512: Vector<Real = Self>;
-        /// Makes a plan ready for a backend in this precision.
-        fn compile(backend: &dyn Backend, plan: Plan) -> Arc<dyn Executable<Self>>;
     }
 }
 
 macro_rules! real {
     ($t:ident, $exp:literal, $exp2:literal, $sin:literal, $tanh:literal, $rational:literal, $floor:literal,
-     $negligible:literal, $has_avx512:literal, $avx2:ident, $avx512:ident, $compile:ident) => {
+     $negligible:literal, $has_avx512:literal, $avx2:ident, $avx512:ident) => {
         impl Real for $t {
             const NAME: &'static str = stringify!($t);
             fn of(x: f64) -> Self {
@@ -110,14 +105,11 @@ macro_rules! real {
             type Avx2 = x86::$avx2;
             #[cfg(target_arch = "x86_64")]
             type Avx512 = x86::$avx512;
-            fn compile(backend: &dyn Backend, plan: Plan) -> Arc<dyn Executable<Self>> {
-                backend.$compile(plan)
-            }
         }
     };
 }
-real!(f32, 7, 6, 13, 8.3, true, -64.0, 1e-25, true, F32x8, F32x16, singles);
-real!(f64, 13, 13, 21, 19.1, false, -700.0, 1e-280, false, F64x4, F64x4, doubles);
+real!(f32, 7, 6, 13, 8.3, true, -64.0, 1e-25, true, F32x8, F32x16);
+real!(f64, 13, 13, 21, 19.1, false, -700.0, 1e-280, false, F64x4, F64x4);
 
 /// The instruction set kernels run with. Only [`Isa::available`] makes one, so holding it proves the CPU has
 /// it.
