@@ -55,12 +55,17 @@ static uint64_t fnv1a(const unsigned char *bytes, size_t length)
     return hash;
 }
 
+/* The files cannot be used. */
+static void refuse(const char *about, const char *why)
+{
+    fprintf(stderr, "cinoc-selftest: %s%s\n", about, why);
+    exit(2);
+}
+
 static void *must(void *memory)
 {
-    if (memory == NULL) {
-        fprintf(stderr, "cinoc-selftest: no memory\n");
-        exit(2);
-    }
+    if (memory == NULL)
+        refuse("", "no memory");
     return memory;
 }
 
@@ -69,10 +74,8 @@ static unsigned char *read_file(const char *path, size_t *length)
     FILE *file = fopen(path, "rb");
     size_t room = 1 << 20, read = 0, got;
     unsigned char *bytes = must(malloc(room));
-    if (file == NULL) {
-        fprintf(stderr, "cinoc-selftest: cannot open %s\n", path);
-        exit(2);
-    }
+    if (file == NULL)
+        refuse(path, " cannot be opened");
     while ((got = fread(bytes + read, 1, room - read, file)) > 0) {
         read += got;
         if (read == room)
@@ -93,6 +96,10 @@ static double difference(const float *found, const float *expected, size_t count
     return largest;
 }
 
+/* What is there until the end, however it comes. */
+static unsigned char *policy, *bytes;
+static CinocController *controller;
+
 int main(int count, char **arguments)
 {
     if (count < 3 || count > 4) {
@@ -101,47 +108,36 @@ int main(int count, char **arguments)
     }
     const double tolerance = count > 3 ? strtod(arguments[3], NULL) : 1e-4;
     size_t policy_length, length;
-    unsigned char *policy = read_file(arguments[1], &policy_length);
-    unsigned char *bytes = read_file(arguments[2], &length);
+    policy = read_file(arguments[1], &policy_length);
+    bytes = read_file(arguments[2], &length);
 
     /* the head, and the hash of everything at the end */
     Reader reader = {bytes, bytes + (length < 8 ? 0 : length - 8), 0};
     Reader tail = {reader.end, bytes + length, 0};
     const unsigned char *magic = take(&reader, 8);
-    if (magic == NULL || memcmp(magic, "CINOCDEC", 8) != 0 || take_integer(&reader, 4) != 1) {
-        fprintf(stderr, "cinoc-selftest: %s holds no decisions of version 1\n", arguments[2]);
-        return 2;
-    }
-    if (take_integer(&tail, 8) != fnv1a(bytes, length - 8)) {
-        fprintf(stderr, "cinoc-selftest: %s is damaged\n", arguments[2]);
-        return 2;
-    }
+    if (magic == NULL || memcmp(magic, "CINOCDEC", 8) != 0 || take_integer(&reader, 4) != 1)
+        refuse(arguments[2], " holds no decisions of version 1");
+    if (take_integer(&tail, 8) != fnv1a(bytes, length - 8))
+        refuse(arguments[2], " is damaged");
     const uint32_t decisions = (uint32_t)take_integer(&reader, 4);
     const uint32_t max_agents = (uint32_t)take_integer(&reader, 4);
     const uint32_t dims = (uint32_t)take_integer(&reader, 4);
     const uint32_t numbers = (uint32_t)take_integer(&reader, 4);
     const uint32_t has = (uint32_t)take_integer(&reader, 4);
     const uint64_t policy_hash = take_integer(&reader, 8);
-    if (policy_hash != fnv1a(policy, policy_length)) {
-        fprintf(stderr, "cinoc-selftest: the decisions are those of another policy than %s\n", arguments[1]);
-        return 2;
-    }
+    if (policy_hash != fnv1a(policy, policy_length))
+        refuse("the decisions are those of another policy than ", arguments[1]);
 
     CinocOptions options = {0};
     options.abi_version = CINOC_ABI_VERSION;
     options.max_agents = max_agents;
-    CinocController *controller = NULL;
     char text[256];
-    if (cinoc_load_bytes(policy, policy_length, &options, &controller, text, sizeof text) != CINOC_OK) {
-        fprintf(stderr, "cinoc-selftest: %s\n", text);
-        return 2;
-    }
+    if (cinoc_load_bytes(policy, policy_length, &options, &controller, text, sizeof text) != CINOC_OK)
+        refuse("", text);
     CinocInfo info;
     cinoc_describe(controller, &info);
-    if (info.numbers != numbers || info.dims != dims || (info.has_u | info.has_v << 1) != has) {
-        fprintf(stderr, "cinoc-selftest: the decisions were recorded on another grid\n");
-        return 2;
-    }
+    if (info.numbers != numbers || info.dims != dims || (info.has_u | info.has_v << 1) != has)
+        refuse(arguments[2], " was recorded with other sizes than the policy has");
     const size_t agents_dims = (size_t)max_agents * dims;
     float *z = must(calloc(numbers, sizeof *z)), *target = must(calloc(numbers, sizeof *target));
     float *xi = must(calloc(agents_dims, sizeof *xi));
