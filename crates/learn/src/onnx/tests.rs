@@ -34,7 +34,7 @@ fn fields(mut bytes: &[u8]) -> Vec<(u64, Field<'_>)> {
         let key = varint(&mut bytes);
         let value = varint(&mut bytes);
         all.push(match key & 7 {
-            0 => (key >> 3, Field::Number(value)),
+            0 => (key >> 3, Field::Number),
             2 => {
                 let (inside, rest) = bytes.split_at(value as usize);
                 bytes = rest;
