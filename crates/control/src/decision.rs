@@ -2,10 +2,15 @@
 //!
 //! For deployment (fields come from a sensor, not from a solver) and to measure how long a decision takes. Field and positions
 //! may change from step to step; the target is fixed. An agent that is known to have failed is left out of the positions.
+//!
+//! A few agents decide together. Many decide in blocks that stay in cache (`decision/blocks.rs`).
+
+mod blocks;
 
 use crate::actuation::Actuation;
-use crate::config::Config;
+use crate::config::{Around, Config};
 use crate::policy::{self, Policy, Sight};
+use blocks::{Blocks, Stages};
 use cinoc_adjoint::{Input, Inputs, Program, Real, Record, Session, Threads, Trace, Tracer};
 
 /// Inputs of a decision: the field and the positions of every step, the target.
@@ -66,6 +71,11 @@ fn sight<'t>(tracer: &'t Tracer, config: &Config) -> (Sight<'t>, Seen) {
     (Sight::new(config, z, target, xi, None), seen)
 }
 
+/// Most agents of a block, where agents see windows and where they see patches: all values of a block are in the
+/// second-level cache, and its vectors are full.
+const BLOCK_OF_WINDOWS: usize = 192;
+const BLOCK_OF_PATCHES: usize = 64;
+
 /// A policy ready to be given parameters.
 ///
 /// ```
@@ -79,41 +89,90 @@ fn sight<'t>(tracer: &'t Tracer, config: &Config) -> (Sight<'t>, Seen) {
 /// let _controller = decision.controller(&vec![0.0; param_count(&config)], &target);
 /// ```
 pub struct Decision<T: Real> {
-    program: Program<T>,
-    seen: Seen,
+    programs: Programs<T>,
+    agents: usize,
+}
+
+enum Programs<T: Real> {
+    Together { program: Program<T>, seen: Seen, told: Told },
+    InBlocks(Stages<T>),
+}
+
+/// What agents are told, in a trace.
+#[derive(Clone, Copy)]
+struct Told {
     /// Intensities, where agents have any.
     u: Option<Record>,
     /// Velocities, where agents move.
     v: Option<Record>,
 }
 
-impl<T: Real> Decision<T> {
-    /// For `config.agents` agents.
-    pub fn new(config: &Config) -> Decision<T> {
-        let tracer = Tracer::new();
-        let (sight, seen) = sight(&tracer, config);
-        let action = Policy::declare(&tracer, config).act(sight);
-        let u = action.u.map(|u| tracer.record("u", u));
-        let v = action.v.map(|v| tracer.record("v", v));
-        Decision { program: Program::new(&tracer.finish(), 1), seen, u, v }
+impl Told {
+    fn trace(tracer: &Tracer, config: &Config, sight: Sight<'_>) -> Told {
+        let action = Policy::declare(tracer, config).act(sight);
+        Told { u: action.u.map(|u| tracer.record("u", u)), v: action.v.map(|v| tracer.record("v", v)) }
     }
 
-    /// A controller with these parameters, towards this target. What depends on them only is worked out here.
-    /// If the target moves, ask for another controller with the target of the moment.
-    pub fn controller(&self, params: &[T], target: &[T]) -> Controller<T> {
-        let inputs = Inputs::new(1, 0, params).with(self.seen.target, target);
-        let room = |record: Record| (record, vec![T::default(); record.shape().size()]);
-        Controller {
-            session: Session::new(&self.program, &inputs),
-            threads: Threads::one(),
-            seen: self.seen,
-            u: self.u.map(room),
-            v: self.v.map(room),
-        }
+    /// Rows of both, 0 where there is none.
+    fn rows(self) -> [usize; 2] {
+        [self.u, self.v].map(|record| record.map_or(0, |record| record.shape().rows))
     }
 }
 
-/// A policy at work: a field and positions in, actions out.
+impl<T: Real> Decision<T> {
+    /// For `config.agents` agents.
+    pub fn new(config: &Config) -> Decision<T> {
+        Decision::in_blocks(config, Decision::<T>::block(config))
+    }
+
+    /// Most agents that decide together. A network that decides for all agents at once has no blocks.
+    pub fn block(config: &Config) -> usize {
+        match config.observe.around {
+            _ if config.centralised() => config.agents,
+            Around::Window { .. } => BLOCK_OF_WINDOWS,
+            Around::Patch { .. } => BLOCK_OF_PATCHES,
+        }
+    }
+
+    /// The same with at most so many agents in a block.
+    pub fn in_blocks(config: &Config, most: usize) -> Decision<T> {
+        let programs = if config.agents <= most || config.centralised() {
+            let tracer = Tracer::new();
+            let (sight, seen) = sight(&tracer, config);
+            let told = Told::trace(&tracer, config, sight);
+            Programs::Together { program: Program::new(&tracer.finish(), 1), seen, told }
+        } else {
+            Programs::InBlocks(Stages::new(config, most))
+        };
+        Decision { programs, agents: config.agents }
+    }
+
+    /// A controller with these parameters, towards this target, on the caller's thread. What depends on them only is worked
+    /// out here. If the target moves, ask for another controller with the target of the moment.
+    pub fn controller(&self, params: &[T], target: &[T]) -> Controller<T> {
+        self.controller_on(params, target, &Threads::one())
+    }
+
+    /// A controller whose blocks are decided on several threads, if there are many agents. The decisions are the same, to the
+    /// last bit.
+    pub fn controller_on(&self, params: &[T], target: &[T], threads: &Threads) -> Controller<T> {
+        let (at_work, rows) = match &self.programs {
+            Programs::Together { program, seen, told } => {
+                let inputs = Inputs::new(1, 0, params).with(seen.target, target);
+                let session = Box::new(Session::new(program, &inputs));
+                (AtWork::Together { session, seen: *seen, told: *told }, told.rows())
+            }
+            Programs::InBlocks(stages) => {
+                (AtWork::InBlocks(Blocks::new(stages, params, target, threads)), stages.told().rows())
+            }
+        };
+        let [u, v] = rows.map(|rows| vec![T::default(); rows * self.agents]);
+        Controller { at_work, u, v }
+    }
+}
+
+/// A policy at work: a field and positions in, actions out. On one thread a decision asks the system for nothing: no memory,
+/// no lock.
 ///
 /// ```
 /// use cinoc_control::agents::start_positions;
@@ -128,12 +187,15 @@ impl<T: Real> Decision<T> {
 /// assert_eq!(decided.u, Some(&[0.0; 8][..]));
 /// ```
 pub struct Controller<T: Real> {
-    session: Session<T>,
-    threads: Threads,
-    seen: Seen,
-    /// Records with room for their numbers.
-    u: Option<(Record, Vec<T>)>,
-    v: Option<(Record, Vec<T>)>,
+    at_work: AtWork<T>,
+    /// What was decided last; empty where agents have no such action.
+    u: Vec<T>,
+    v: Vec<T>,
+}
+
+enum AtWork<T: Real> {
+    Together { session: Box<Session<T>>, seen: Seen, told: Told },
+    InBlocks(Blocks<T>),
 }
 
 /// What the agents are told.
@@ -148,16 +210,29 @@ pub struct Decided<'a, T> {
 impl<T: Real> Controller<T> {
     /// Goes on towards another target.
     pub fn aim(&mut self, target: &[T]) {
-        self.session.restart(0, &[(self.seen.target, target)]);
+        match &mut self.at_work {
+            AtWork::Together { session, seen, .. } => session.restart(0, &[(seen.target, target)]),
+            AtWork::InBlocks(blocks) => blocks.aim(target),
+        }
     }
 
     /// Actions for the field `z` and agents at `xi` (all first coordinates, then all second ones).
+    ///
+    /// # Panics
+    /// If there are more or fewer numbers than the field and the agents have.
     pub fn decide(&mut self, z: &[T], xi: &[T]) -> Decided<'_, T> {
-        self.session.step(&[(self.seen.z, z), (self.seen.xi, xi)], &self.threads);
-        for (record, values) in self.u.iter_mut().chain(&mut self.v) {
-            self.session.copy_record(*record, values);
+        match &mut self.at_work {
+            AtWork::Together { session, seen, told } => {
+                session.step(&[(seen.z, z), (seen.xi, xi)], &Threads::one());
+                for (record, values) in [(told.u, &mut self.u), (told.v, &mut self.v)] {
+                    if let Some(record) = record {
+                        session.copy_record(record, values);
+                    }
+                }
+            }
+            AtWork::InBlocks(blocks) => blocks.decide(z, xi, &mut self.u, &mut self.v),
         }
-        let [u, v] = [&self.u, &self.v].map(|record| record.as_ref().map(|(_, values)| &values[..]));
+        let [u, v] = [&self.u, &self.v].map(|values| (!values.is_empty()).then_some(&values[..]));
         Decided { u, v }
     }
 }

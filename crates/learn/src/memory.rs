@@ -8,7 +8,7 @@ use std::fmt;
 
 use cinoc_control::config::Around;
 use cinoc_control::policy::{actions, param_count};
-use cinoc_control::{Config, Targets};
+use cinoc_control::{Config, Decision, Targets};
 use thiserror::Error;
 
 use crate::train::chunk;
@@ -128,14 +128,17 @@ impl Needs {
         self
     }
 
-    /// Of one decision of all agents, in double precision.
-    pub fn decision(config: &Config) -> Needs {
-        let sizes = Sizes::of(config);
+    /// Of decisions of all agents, in double precision. Many agents decide in blocks, a block per thread at a time.
+    pub fn decisions(config: &Config, threads: usize) -> Needs {
+        let block = Config { agents: config.agents.min(Decision::<f64>::block(config)), ..config.clone() };
+        let (sizes, all) = (Sizes::of(&block), Sizes::of(config));
+        let workers = threads as f64;
         Needs {
             parts: vec![
                 ("field", 4.0 * DOUBLE * sizes.state),
-                ("one step", 2.0 * DOUBLE * sizes.values),
-                ("parameters", 4.0 * DOUBLE * sizes.params),
+                ("agents", 8.0 * DOUBLE * all.agents),
+                ("one step", 2.0 * DOUBLE * workers * sizes.values),
+                ("parameters", (3.0 + workers) * DOUBLE * all.params),
             ],
         }
     }
