@@ -8,7 +8,7 @@
 mod blocks;
 
 use crate::actuation::Actuation;
-use crate::config::{Around, Config};
+use crate::config::{Around, Config, Padding, Sampling, View};
 use crate::policy::{self, Policy, Sight};
 use blocks::{Blocks, Stages};
 use cinoc_adjoint::{Input, Inputs, Program, Real, Record, Session, Threads, Trace, Tracer};
@@ -71,10 +71,12 @@ fn sight<'t>(tracer: &'t Tracer, config: &Config) -> (Sight<'t>, Seen) {
     (Sight::new(config, z, target, xi, None), seen)
 }
 
-/// Most agents of a block, where agents see windows and where they see patches: all values of a block are in the
-/// second-level cache, and its vectors are full.
-const BLOCK_OF_WINDOWS: usize = 192;
-const BLOCK_OF_PATCHES: usize = 64;
+/// Most agents of a block where everyone has a window, or all see the same: the values of a block are in the second-level cache.
+const BLOCK: usize = 192;
+/// Where everyone convolves a patch, which takes a hundred times the memory: three full vectors.
+const BLOCK_OF_PATCHES: usize = 48;
+/// Where patches are read in place from maps that all agents share.
+const BLOCK_ON_MAPS: usize = 1024;
 
 /// A policy ready to be given parameters.
 ///
@@ -95,7 +97,7 @@ pub struct Decision<T: Real> {
 
 enum Programs<T: Real> {
     Together { program: Program<T>, seen: Seen, told: Told },
-    InBlocks(Stages<T>),
+    InBlocks(Box<Stages<T>>),
 }
 
 /// What agents are told, in a trace.
@@ -127,9 +129,12 @@ impl<T: Real> Decision<T> {
 
     /// Most agents that decide together. A network that decides for all agents at once has no blocks.
     pub fn block(config: &Config) -> usize {
+        let in_place =
+            config.policy.padding == Some(Padding::Field) && config.observe.sampling == Sampling::Cell;
         match config.observe.around {
             _ if config.centralised() => config.agents,
-            Around::Window { .. } => BLOCK_OF_WINDOWS,
+            Around::Window { .. } | Around::Patch { view: View::Field, .. } => BLOCK,
+            Around::Patch { .. } if in_place => BLOCK_ON_MAPS,
             Around::Patch { .. } => BLOCK_OF_PATCHES,
         }
     }
@@ -142,7 +147,7 @@ impl<T: Real> Decision<T> {
             let told = Told::trace(&tracer, config, sight);
             Programs::Together { program: Program::new(&tracer.finish(), 1), seen, told }
         } else {
-            Programs::InBlocks(Stages::new(config, most))
+            Programs::InBlocks(Box::new(Stages::new(config, most)))
         };
         Decision { programs, agents: config.agents }
     }
@@ -159,11 +164,12 @@ impl<T: Real> Decision<T> {
         let (at_work, rows) = match &self.programs {
             Programs::Together { program, seen, told } => {
                 let inputs = Inputs::new(1, 0, params).with(seen.target, target);
-                let session = Box::new(Session::new(program, &inputs));
+                let session = Session::new(program, &inputs);
                 (AtWork::Together { session, seen: *seen, told: *told }, told.rows())
             }
             Programs::InBlocks(stages) => {
-                (AtWork::InBlocks(Blocks::new(stages, params, target, threads)), stages.told().rows())
+                let blocks = Box::new(Blocks::new(stages, params, target, threads));
+                (AtWork::InBlocks(blocks), stages.told().rows())
             }
         };
         let [u, v] = rows.map(|rows| vec![T::default(); rows * self.agents]);
@@ -194,8 +200,8 @@ pub struct Controller<T: Real> {
 }
 
 enum AtWork<T: Real> {
-    Together { session: Box<Session<T>>, seen: Seen, told: Told },
-    InBlocks(Blocks<T>),
+    Together { session: Session<T>, seen: Seen, told: Told },
+    InBlocks(Box<Blocks<T>>),
 }
 
 /// What the agents are told.

@@ -286,6 +286,14 @@ mod tests {
     }
 
     #[test]
+    fn a_large_swarm_decides_in_little_memory() {
+        for task in ["fkpp1d", "heat2d", "ks2d"] {
+            let needs = Needs::decisions(&config(task, &["agents=100000"]), 2);
+            assert!(needs.total() < 5e8, "{task}: {needs:?}");
+        }
+    }
+
+    #[test]
     fn what_does_not_fit_is_told_with_its_remedy() {
         let refusal = |sets: &[&str]| {
             Needs::training(&config("heat1d", sets), 2).check_against(8e9).unwrap_err().to_string()

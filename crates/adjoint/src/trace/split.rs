@@ -37,8 +37,10 @@ impl Trace {
         before.trace.sequences.pop();
         before.take_inputs(self, |id| !dependent[id]);
         before.take_computed(self, |id| !dependent[id], &self.needed(handed.iter().copied(), |_| true));
-        before.trace.records =
-            handed.iter().map(|&id| (format!("handed {id}"), before.place[id], self.nodes[id].shape)).collect();
+        before.trace.records = handed
+            .iter()
+            .map(|&id| (format!("handed {id}"), before.place[id], self.nodes[id].shape))
+            .collect();
 
         let mut after = Part::new(self);
         after.trace.sequences.drain(..on.index);
@@ -49,9 +51,8 @@ impl Trace {
             after.push(id, Node { source: Source::Fixed, shape, given: true });
         }
         after.take_computed(self, inside, &needed);
-        after.trace.records = (self.records.iter())
-            .map(|(name, id, shape)| (name.clone(), after.place[*id], *shape))
-            .collect();
+        after.trace.records =
+            (self.records.iter()).map(|(name, id, shape)| (name.clone(), after.place[*id], *shape)).collect();
 
         let taken = |(k, &id): (usize, &usize)| {
             let shape = self.nodes[id].shape;

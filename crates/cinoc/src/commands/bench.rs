@@ -99,7 +99,13 @@ fn run_decisions<T: Real>(request: &Bench, tasks: &Tasks) -> Result<(), Failure>
             let waits = nothing(decisions.p50_us, Count { most: decisions.count, ..count });
             drop(progress);
             let us_per_agent = decisions.p50_us / config.agents as f64;
-            rows.push(Row { agents: config.agents, threads: threads.count(), decisions, us_per_agent, waits });
+            rows.push(Row {
+                agents: config.agents,
+                threads: threads.count(),
+                decisions,
+                us_per_agent,
+                waits,
+            });
         }
     }
     if request.json {
@@ -117,7 +123,9 @@ fn run_decisions<T: Real>(request: &Bench, tasks: &Tasks) -> Result<(), Failure>
         lines.push(line);
     }
     table(&lines);
-    say!("waits: as many, each as long as the median decision, that touch no memory: what the machine itself adds");
+    say!(
+        "waits: as many, each as long as the median decision, that touch no memory: what the machine itself adds"
+    );
     Ok(())
 }
 

@@ -49,7 +49,7 @@ struct CrowdStage<T: Real> {
     densities: [Record; 2],
 }
 
-/// Into how many parts of at most `most` agents are divided, and how many a part has.
+/// Agents of a part, where all are divided into parts of at most `most`, about equal and with full vectors.
 fn parts(agents: usize, most: usize) -> usize {
     agents.div_ceil(agents.div_ceil(most)).next_multiple_of(LANES).min(most)
 }
@@ -70,9 +70,9 @@ impl<T: Real> Stages<T> {
         let tracer = Tracer::new();
         let (rows, cols) = config.state_shape();
         let (z, target) = (tracer.sequence("z", rows, cols), tracer.fixed("target", rows, cols));
-        let densities = sense.as_ref().map(|sense| {
-            sense.density_shapes().map(|(rows, cols)| tracer.sequence("density", rows, cols))
-        });
+        let densities = sense
+            .as_ref()
+            .map(|sense| sense.density_shapes().map(|(rows, cols)| tracer.sequence("density", rows, cols)));
         let xi = tracer.sequence("xi", dims, block);
         let neighbours = sense.zip(densities).map(|(sense, densities)| sense.among(xi, densities));
         let told = Told::trace(&tracer, config, Sight { z, target, xi, neighbours });
