@@ -85,7 +85,7 @@ impl Policy {
             }
             other => other,
         })?;
-        Needs::decision(&config).check()?;
+        Needs::decisions(&config, 1).check()?;
         let target = vec![0.0; config.state_size()];
         let controller = Decision::<f32>::new(&config).controller(&self.file.params, &target);
         Ok(Ready { extents: extents.to_vec(), agents, config: Box::new(config), target, controller })

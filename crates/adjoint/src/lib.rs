@@ -71,7 +71,7 @@
 //!
 //! | stage | what it does | where |
 //! |---|---|---|
-//! | trace | lists the primitives of a step, checks shapes | `trace.rs`, `trace/`: [`Tracer`], [`Var`] |
+//! | trace | lists the primitives of a step, checks shapes; cuts a step into two ([`Trace::split`]) | `trace.rs`, `trace/`: [`Tracer`], [`Var`] |
 //! | primitive | names, parameters, shapes, costs; knows no processor | `primitive/` |
 //! | plan | decides what runs when and where every number lives | `plan.rs`, `plan/` |
 //! | listing | shows trace and plan as data and as text | `listing.rs`: [`Listing`] |
@@ -139,4 +139,4 @@ pub use plan::Strategy;
 pub use primitive::{AxisMatrix, Bump, Interpolation, Lattice, PatchLattice, Sparse, Tridiagonal, Value};
 pub use program::{Gradient, Inputs, Outcome, Program, Session};
 pub use threads::{Threads, TooManyThreads};
-pub use trace::{Input, Record, Shape, Term, Trace, Tracer, Var};
+pub use trace::{Input, Record, Shape, Split, Term, Trace, Tracer, Var};

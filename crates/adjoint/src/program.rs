@@ -45,7 +45,8 @@ impl<T: Real> Program<T> {
     /// Made ready for where these threads run programs.
     fn executable(&self, threads: &Threads) -> &dyn Executable<T> {
         let Some(backend) = threads.backend() else { return self.cpu.as_ref() };
-        let compile = || backend::compile(backend, Plan::new(&self.plan().trace, backend.chunk(self.chunk())));
+        let compile =
+            || backend::compile(backend, Plan::new(&self.plan().trace, backend.chunk(self.chunk())));
         self.elsewhere.get_or_init(compile).as_ref()
     }
 

@@ -3,6 +3,7 @@
 use crate::backend::Backend;
 use rayon::prelude::*;
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Threads that programs run on. They are made once and shared: a clone is another handle to the same threads.
@@ -108,6 +109,32 @@ impl Threads {
         // a lock that nobody waits for lets every thread change its own items
         let items: Vec<Mutex<&mut X>> = items.iter_mut().map(Mutex::new).collect();
         self.each(items.len(), &|i| f(i, &mut items[i].lock().expect("an item has one visitor")));
+    }
+
+    /// Does `f(worker, i, item)` to all items. Every thread has a worker of its own and takes the next item when
+    /// it is done with one; workers that have no thread do nothing. One thread neither allocates nor locks.
+    ///
+    /// # Panics
+    /// If there are items and no workers.
+    pub fn share<W: Send, X: Send>(
+        &self,
+        workers: &mut [W],
+        items: &mut [X],
+        f: impl Fn(&mut W, usize, &mut X) + Sync,
+    ) {
+        if self.pool.is_none() || items.len() < 2 || workers.len() < 2 {
+            return items.iter_mut().enumerate().for_each(|(i, item)| f(&mut workers[0], i, item));
+        }
+        let items: Vec<Mutex<&mut X>> = items.iter_mut().map(Mutex::new).collect();
+        let next = AtomicUsize::new(0);
+        let threads = self.count().min(workers.len());
+        self.for_each(&mut workers[..threads], |_, worker| {
+            loop {
+                let i = next.fetch_add(1, Ordering::Relaxed);
+                let Some(item) = items.get(i) else { break };
+                f(worker, i, &mut item.lock().expect("an item has one visitor"));
+            }
+        });
     }
 
     /// Calls `f(0) .. f(count - 1)`, not in order. Not generic: what lies below is large and compiled once.

@@ -21,10 +21,12 @@
 //! Whatever depends on the first three rows only is computed once per rollout, without anybody asking for it.
 
 mod handle;
+mod split;
 mod var;
 
 pub(crate) use handle::InputKind;
 pub use handle::{Input, Record, Term};
+pub use split::Split;
 
 use crate::primitive::*;
 use std::cell::{Cell, RefCell};
@@ -85,6 +87,16 @@ pub(crate) struct Node {
     pub shape: Shape,
     /// An input that no derivatives are asked of.
     pub given: bool,
+}
+
+impl Node {
+    /// What it is computed from.
+    pub fn inputs(&self) -> &[(usize, Shape)] {
+        match &self.source {
+            Source::Primitive { inputs, .. } => inputs,
+            _ => &[],
+        }
+    }
 }
 
 /// An input as it was declared.

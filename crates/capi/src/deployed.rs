@@ -72,7 +72,7 @@ impl Deployed {
         let policy = PolicyFile::from_bytes(bytes, name, Tasks::built_in())
             .map_err(|error| refused(CINOC_ERROR_FILE, error))?;
         let config = circumstances(&policy.config, options)?;
-        let needs = Needs::decision(&config);
+        let needs = Needs::decisions_with_failures(&config);
         needs.check().map_err(|error| refused(CINOC_ERROR_MEMORY, error))?;
         let most = f64::from(options.max_memory_mb) * 1e6;
         if most > 0.0 && needs.total() > most {

@@ -475,8 +475,10 @@ pub struct Reproduce {
 }
 
 #[derive(Args)]
-#[command(after_help = "Example:
-  cinoc bench fkpp1d --threads 2 --json")]
+#[command(after_help = "Examples:
+  cinoc bench fkpp1d --threads 2 --json
+  cinoc bench fkpp1d --decision
+  cinoc bench heat2d --decision --agents 16,1000,100000 --threads 2 --decisions 1000")]
 pub struct Bench {
     /// Task, see `cinoc tasks`.
     pub task: String,
@@ -486,10 +488,10 @@ pub struct Bench {
     /// Cases per update (setting train.batch).
     #[arg(long)]
     pub batch: Option<usize>,
-    /// Number of agents (setting agents).
-    #[arg(long)]
-    pub agents: Option<usize>,
-    /// Threads.
+    /// Number of agents (setting agents); with --decision several, as in 1,20,1000.
+    #[arg(long, value_name = "M", value_delimiter = ',')]
+    pub agents: Vec<usize>,
+    /// Threads; decisions are timed on one thread and on all unless this is given.
     #[arg(long, value_parser = at_least_one)]
     pub threads: Option<usize>,
     /// Where to compute: cpu, cuda, or cuda:N for the GPU number N. A GPU gives other last digits than a CPU.
@@ -498,6 +500,12 @@ pub struct Bench {
     /// Precision.
     #[arg(long, value_enum, default_value = "f32")]
     pub dtype: Precision,
+    /// Time decisions instead of training: percentiles, for 1 to 100 000 agents unless --agents says otherwise.
+    #[arg(long)]
+    pub decision: bool,
+    /// Number of timed decisions per line [default: 1000000, or what 10 seconds allow].
+    #[arg(long, value_name = "N", value_parser = at_least_one, requires = "decision")]
+    pub decisions: Option<usize>,
     /// Number of timed updates; the median is reported.
     #[arg(long, default_value = "10", value_parser = at_least_one)]
     pub repeat: usize,

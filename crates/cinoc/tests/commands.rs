@@ -129,6 +129,23 @@ fn bench_verify_and_check_gradients_print_their_objects() {
             "update_s"
         ]
     );
+    let several = ["bench", "heat1d", "--agents", "3,500", "--json"];
+    let decisions = json(at, &[&several[..], &["--decision", "--decisions", "4", "--threads", "2"]].concat());
+    assert_eq!(keys(&decisions), ["dtype", "rows", "task"]);
+    let rows = decisions["rows"].as_array().unwrap();
+    assert_eq!(rows.iter().map(|row| row["agents"].as_u64()).collect::<Vec<_>>(), [Some(3), Some(500)]);
+    assert_eq!(
+        keys(&rows[1]),
+        ["agents", "count", "p50_us", "p999_us", "p99_us", "threads", "us_per_agent", "waits", "worst_us"]
+    );
+    assert_eq!((rows[1]["count"].as_u64(), rows[1]["threads"].as_u64()), (Some(4), Some(2)));
+    let refused = cinoc(at, &several);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(
+        text(&refused.stderr).contains("several --agents go with --decision"),
+        "{}",
+        text(&refused.stderr)
+    );
     let verified = json(at, &["verify", &golden("heat1d"), "--json"]);
     assert_eq!(keys(&verified), ["errors", "file", "max_error", "ok", "task"]);
     assert_eq!(verified["ok"], Value::Bool(true));

@@ -3,10 +3,15 @@
 //! For deployment (fields come from a sensor, not from a solver) and to measure how long a decision takes. Field and positions
 //! may change from step to step; the target is fixed. An agent that is known to have failed is left out of the positions, or
 //! marked as failed where the number of agents cannot change ([`Decision::with_failures`]).
+//!
+//! A few agents decide together. Many decide in blocks that stay in cache (`decision/blocks.rs`).
+
+mod blocks;
 
 use crate::actuation::Actuation;
-use crate::config::Config;
+use crate::config::{Around, Config, Padding, Sampling, View};
 use crate::policy::{self, Policy, Sight};
+use blocks::{Blocks, Stages};
 use cinoc_adjoint::{Input, Inputs, Program, Real, Record, Session, Threads, Trace, Tracer, Var};
 
 /// Inputs of a decision: the field and the positions of every step, the target.
@@ -69,6 +74,13 @@ fn sight<'t>(tracer: &'t Tracer, config: &Config, alive: Option<Var<'t>>) -> (Si
     (Sight::new(config, z, target, xi, alive), seen)
 }
 
+/// Most agents of a block where everyone has a window, or all see the same: the values of a block are in the second-level cache.
+const BLOCK: usize = 192;
+/// Where everyone convolves a patch, which takes a hundred times the memory: three full vectors.
+const BLOCK_OF_PATCHES: usize = 48;
+/// Where patches are read in place from maps that all agents share.
+const BLOCK_ON_MAPS: usize = 1024;
+
 /// A policy ready to be given parameters.
 ///
 /// ```
@@ -82,53 +94,105 @@ fn sight<'t>(tracer: &'t Tracer, config: &Config, alive: Option<Var<'t>>) -> (Si
 /// let _controller = decision.controller(&vec![0.0; param_count(&config)], &target);
 /// ```
 pub struct Decision<T: Real> {
-    program: Program<T>,
-    seen: Seen,
+    programs: Programs<T>,
+    agents: usize,
+}
+
+enum Programs<T: Real> {
+    Together { program: Program<T>, seen: Seen, told: Told },
+    InBlocks(Box<Stages<T>>),
+}
+
+/// What agents are told, in a trace.
+#[derive(Clone, Copy)]
+struct Told {
     /// Intensities, where agents have any.
     u: Option<Record>,
     /// Velocities, where agents move.
     v: Option<Record>,
 }
 
+impl Told {
+    fn trace(tracer: &Tracer, config: &Config, sight: Sight<'_>, alive: Option<Var<'_>>) -> Told {
+        let action = Policy::declare(tracer, config).act(sight);
+        let action = alive.map_or(action, |alive| action.map(|value| alive * value));
+        Told { u: action.u.map(|u| tracer.record("u", u)), v: action.v.map(|v| tracer.record("v", v)) }
+    }
+
+    /// Rows of both, 0 where there is none.
+    fn rows(self) -> [usize; 2] {
+        [self.u, self.v].map(|record| record.map_or(0, |record| record.shape().rows))
+    }
+}
+
 impl<T: Real> Decision<T> {
     /// For `config.agents` agents.
     pub fn new(config: &Config) -> Decision<T> {
-        Decision::traced(config, false)
+        Decision::in_blocks(config, Decision::<T>::block(config))
+    }
+
+    /// Most agents that decide together. A network that decides for all agents at once has no blocks.
+    pub fn block(config: &Config) -> usize {
+        let in_place =
+            config.policy.padding == Some(Padding::Field) && config.observe.sampling == Sampling::Cell;
+        match config.observe.around {
+            _ if config.centralised() => config.agents,
+            Around::Window { .. } | Around::Patch { view: View::Field, .. } => BLOCK,
+            Around::Patch { .. } if in_place => BLOCK_ON_MAPS,
+            Around::Patch { .. } => BLOCK_OF_PATCHES,
+        }
+    }
+
+    /// The same with at most so many agents in a block.
+    pub fn in_blocks(config: &Config, most: usize) -> Decision<T> {
+        if config.agents <= most || config.centralised() {
+            return Decision::together(config, false);
+        }
+        Decision { programs: Programs::InBlocks(Box::new(Stages::new(config, most))), agents: config.agents }
     }
 
     /// For `config.agents` agents, any of which may have failed: the others do not count them, and their actions are 0.
     /// Their positions must be finite, and have no effect.
     pub fn with_failures(config: &Config) -> Decision<T> {
-        Decision::traced(config, true)
+        Decision::together(config, true)
     }
 
-    fn traced(config: &Config, failures: bool) -> Decision<T> {
+    fn together(config: &Config, failures: bool) -> Decision<T> {
         let tracer = Tracer::new();
         let alive = failures.then(|| tracer.sequence("alive", 1, config.agents));
         let (sight, seen) = sight(&tracer, config, alive);
-        let action = Policy::declare(&tracer, config).act(sight);
-        let action = alive.map_or(action, |alive| action.map(|value| alive * value));
-        let u = action.u.map(|u| tracer.record("u", u));
-        let v = action.v.map(|v| tracer.record("v", v));
-        Decision { program: Program::new(&tracer.finish(), 1), seen, u, v }
+        let told = Told::trace(&tracer, config, sight, alive);
+        let programs = Programs::Together { program: Program::new(&tracer.finish(), 1), seen, told };
+        Decision { programs, agents: config.agents }
     }
 
-    /// A controller with these parameters, towards this target. What depends on them only is worked out here.
-    /// If the target moves, ask for another controller with the target of the moment.
+    /// A controller with these parameters, towards this target, on the caller's thread. What depends on them only is worked
+    /// out here. If the target moves, ask for another controller with the target of the moment.
     pub fn controller(&self, params: &[T], target: &[T]) -> Controller<T> {
-        let inputs = Inputs::new(1, 0, params).with(self.seen.target, target);
-        let room = |record: Record| (record, vec![T::default(); record.shape().size()]);
-        Controller {
-            session: Session::new(&self.program, &inputs),
-            threads: Threads::one(),
-            seen: self.seen,
-            u: self.u.map(room),
-            v: self.v.map(room),
-        }
+        self.controller_on(params, target, &Threads::one())
+    }
+
+    /// A controller whose blocks are decided on several threads, if there are many agents. The decisions are the same, to the
+    /// last bit.
+    pub fn controller_on(&self, params: &[T], target: &[T], threads: &Threads) -> Controller<T> {
+        let (at_work, rows) = match &self.programs {
+            Programs::Together { program, seen, told } => {
+                let inputs = Inputs::new(1, 0, params).with(seen.target, target);
+                let session = Session::new(program, &inputs);
+                (AtWork::Together { session, seen: *seen, told: *told }, told.rows())
+            }
+            Programs::InBlocks(stages) => {
+                let blocks = Box::new(Blocks::new(stages, params, target, threads));
+                (AtWork::InBlocks(blocks), stages.told().rows())
+            }
+        };
+        let [u, v] = rows.map(|rows| vec![T::default(); rows * self.agents]);
+        Controller { at_work, u, v }
     }
 }
 
-/// A policy at work: a field and positions in, actions out.
+/// A policy at work: a field and positions in, actions out. On one thread a decision asks the system for nothing: no memory,
+/// no lock.
 ///
 /// ```
 /// use cinoc_control::agents::start_positions;
@@ -143,12 +207,15 @@ impl<T: Real> Decision<T> {
 /// assert_eq!(decided.u, Some(&[0.0; 8][..]));
 /// ```
 pub struct Controller<T: Real> {
-    session: Session<T>,
-    threads: Threads,
-    seen: Seen,
-    /// Records with room for their numbers.
-    u: Option<(Record, Vec<T>)>,
-    v: Option<(Record, Vec<T>)>,
+    at_work: AtWork<T>,
+    /// What was decided last; empty where agents have no such action.
+    u: Vec<T>,
+    v: Vec<T>,
+}
+
+enum AtWork<T: Real> {
+    Together { session: Session<T>, seen: Seen, told: Told },
+    InBlocks(Box<Blocks<T>>),
 }
 
 /// What the agents are told.
@@ -163,7 +230,10 @@ pub struct Decided<'a, T> {
 impl<T: Real> Controller<T> {
     /// Goes on towards another target.
     pub fn aim(&mut self, target: &[T]) {
-        self.session.restart(0, &[(self.seen.target, target)]);
+        match &mut self.at_work {
+            AtWork::Together { session, seen, .. } => session.restart(0, &[(seen.target, target)]),
+            AtWork::InBlocks(blocks) => blocks.aim(target),
+        }
     }
 
     /// Actions for the field `z` and agents at `xi` (all first coordinates, then all second ones).
@@ -171,7 +241,12 @@ impl<T: Real> Controller<T> {
     /// # Panics
     /// If agents may fail, and for wrong lengths.
     pub fn decide(&mut self, z: &[T], xi: &[T]) -> Decided<'_, T> {
-        self.session.step(&[(self.seen.z, z), (self.seen.xi, xi)], &self.threads);
+        match &mut self.at_work {
+            AtWork::Together { session, seen, .. } => {
+                session.step(&[(seen.z, z), (seen.xi, xi)], &Threads::one());
+            }
+            AtWork::InBlocks(blocks) => blocks.decide(z, xi, &mut self.u, &mut self.v),
+        }
         self.decided()
     }
 
@@ -180,16 +255,23 @@ impl<T: Real> Controller<T> {
     /// # Panics
     /// If no agent may fail, and for wrong lengths.
     pub fn decide_with_failures(&mut self, z: &[T], xi: &[T], alive: &[T]) -> Decided<'_, T> {
-        let failing = self.seen.alive.expect("a decision with failures");
-        self.session.step(&[(self.seen.z, z), (self.seen.xi, xi), (failing, alive)], &self.threads);
+        let AtWork::Together { session, seen, .. } = &mut self.at_work else {
+            panic!("a decision with failures");
+        };
+        let failing = seen.alive.expect("a decision with failures");
+        session.step(&[(seen.z, z), (seen.xi, xi), (failing, alive)], &Threads::one());
         self.decided()
     }
 
     fn decided(&mut self) -> Decided<'_, T> {
-        for (record, values) in self.u.iter_mut().chain(&mut self.v) {
-            self.session.copy_record(*record, values);
+        if let AtWork::Together { session, told, .. } = &mut self.at_work {
+            for (record, values) in [(told.u, &mut self.u), (told.v, &mut self.v)] {
+                if let Some(record) = record {
+                    session.copy_record(record, values);
+                }
+            }
         }
-        let [u, v] = [&self.u, &self.v].map(|record| record.as_ref().map(|(_, values)| &values[..]));
+        let [u, v] = [&self.u, &self.v].map(|values| (!values.is_empty()).then_some(&values[..]));
         Decided { u, v }
     }
 }

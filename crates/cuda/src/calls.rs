@@ -215,7 +215,8 @@ impl Schedule {
     fn room(&self, call: &Call) -> (Option<Slot>, Wait) {
         let whole = call.whole(self.cluster);
         let used = |slot: Slot| self.wait([(slot, Access::Free, true)].into_iter(), whole);
-        let best = call.rooms(self.cluster).into_iter().map(|slot| (used(slot), slot)).min_by_key(|(wait, _)| *wait);
+        let best =
+            call.rooms(self.cluster).into_iter().map(|slot| (used(slot), slot)).min_by_key(|(wait, _)| *wait);
         best.map_or((None, Wait::No), |(wait, slot)| (Some(slot), wait))
     }
 

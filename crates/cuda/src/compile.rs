@@ -30,7 +30,9 @@ fn text(log: &[std::ffi::c_char]) -> String {
 /// Compiles `source` for one precision: `float` or `double`.
 pub fn compile(source: &str, real: &str, architecture: &str) -> Result<Compiled, CompileError> {
     if !available() {
-        return Err(CompileError("libnvrtc is not installed; it comes with CUDA, or with `pip install nvidia-cuda-nvrtc`".into()));
+        return Err(CompileError(
+            "libnvrtc is not installed; it comes with CUDA, or with `pip install nvidia-cuda-nvrtc`".into(),
+        ));
     }
     let name: &CStr = c"cinoc.cu";
     let code = CString::new(source).map_err(|error| CompileError(error.to_string()))?;
@@ -81,7 +83,8 @@ impl Cache {
     /// no error: the code is compiled again the next time.
     pub fn binary(&self, source: &str, real: &str, architecture: &str) -> Result<Vec<u8>, CompileError> {
         let hash = hash(source);
-        let file = self.folder.as_ref().map(|folder| folder.join(format!("{hash}-{real}-{architecture}.cubin")));
+        let file =
+            self.folder.as_ref().map(|folder| folder.join(format!("{hash}-{real}-{architecture}.cubin")));
         if let Some(binary) = file.as_ref().and_then(|file| std::fs::read(file).ok()) {
             return Ok(binary);
         }
@@ -101,8 +104,8 @@ impl Cache {
 
 /// A name for a text: its FNV-1a hash.
 pub fn hash(text: &str) -> String {
-    let hash = text.bytes().fold(0xcbf29ce484222325u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x100000001b3)
-    });
+    let hash = text
+        .bytes()
+        .fold(0xcbf29ce484222325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100000001b3));
     format!("{hash:016x}")
 }

@@ -77,7 +77,9 @@ impl Cuda {
         let ask = |attribute| context.attribute(attribute).map_err(because("the device does not answer"));
         let (major, minor) = context.compute_capability().map_err(because("the device does not answer"))?;
         if major < 8 {
-            return Err(NoDevice(format!("the device is of architecture sm_{major}{minor}; sm_80 or newer is needed")));
+            return Err(NoDevice(format!(
+                "the device is of architecture sm_{major}{minor}; sm_80 or newer is needed"
+            )));
         }
         let shared = ask(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)? as usize;
         let processors = ask(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as usize;
@@ -132,7 +134,10 @@ impl Cuda {
         let kernel = |name: &str| -> Result<CudaFunction, String> {
             let function = module.load_function(name).map_err(loaded)?;
             let set = |attribute, value| function.set_attribute(attribute, value).map_err(loaded);
-            set(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, code.shared_bytes as i32)?;
+            set(
+                FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                code.shared_bytes as i32,
+            )?;
             if code.spread.cluster > 8 {
                 set(FunctionAttribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)?;
             }
@@ -247,7 +252,9 @@ fn upload<X: DeviceRepr>(
     let mut at = 0;
     for part in parts.iter().filter(|part| !part.is_empty()) {
         let mut view = slice.slice_mut(at..at + part.len());
-        stream.memcpy_htod(*part, &mut view).map_err(|error| format!("inputs do not reach the device: {error}"))?;
+        stream
+            .memcpy_htod(*part, &mut view)
+            .map_err(|error| format!("inputs do not reach the device: {error}"))?;
         at += part.len();
     }
     Ok(())
@@ -270,7 +277,8 @@ impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
     /// Teams that work at the same time.
     fn teams(&self, kernel: &CudaFunction, samples: usize) -> Result<usize, String> {
         let Spread { threads, cluster, .. } = self.code.spread;
-        let failed = |error: DriverError| format!("the device does not say how much it can do at once: {error}");
+        let failed =
+            |error: DriverError| format!("the device does not say how much it can do at once: {error}");
         let config = LaunchConfig {
             grid_dim: ((samples * cluster) as u32, 1, 1),
             block_dim: (threads as u32, 1, 1),
@@ -284,7 +292,10 @@ impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
             blocks.map_err(failed)? as usize * self.processors
         };
         if most == 0 {
-            return Err(format!("a cluster of {cluster} blocks with {} bytes of shared memory does not fit on the device", self.code.shared_bytes));
+            return Err(format!(
+                "a cluster of {cluster} blocks with {} bytes of shared memory does not fit on the device",
+                self.code.shared_bytes
+            ));
         }
         Ok(samples.min(most))
     }
@@ -374,7 +385,8 @@ impl<T: Real + DeviceRepr + ValidAsZeroBits> Processor<T> for OnDevice<T> {
     fn stores(&self, samples: usize, steps: usize) -> bool {
         let most = self.processors * 2048 / self.code.spread.threads / self.code.spread.cluster;
         let bytes = samples.min(most) as f64 * (steps * self.code.store * size_of::<T>()) as f64;
-        let have = self.rooms.lock().ok().and_then(|rooms| rooms.numbers[6].as_ref().map(CudaSlice::num_bytes));
+        let have =
+            self.rooms.lock().ok().and_then(|rooms| rooms.numbers[6].as_ref().map(CudaSlice::num_bytes));
         let free = self.stream.context().mem_get_info().map_or(0, |(free, _)| free) + have.unwrap_or(0);
         bytes <= 0.7 * free as f64
     }

@@ -55,7 +55,8 @@ impl Host {
         let (source, library) = (self.folder.join(name.clone() + ".cpp"), self.folder.join(name + ".so"));
         if !library.exists() {
             std::fs::write(&source, &code.text).expect("the folder can be written to");
-            let (real, single) = if size_of::<T>() == 4 { ("float", "-DSINGLE") } else { ("double", "-DDOUBLE") };
+            let (real, single) =
+                if size_of::<T>() == 4 { ("float", "-DSINGLE") } else { ("double", "-DDOUBLE") };
             let done = Command::new("g++")
                 .args(["-std=c++17", "-O1", "-shared", "-fPIC", "-Wall", "-Wextra", single])
                 .arg(format!("-DREAL={real}"))

@@ -22,7 +22,12 @@ const ALIGNED: usize = 4;
 impl Memory {
     /// Gives every slot that a call touches a place. Small slots come first: there are many of them, and short
     /// loops wait for memory more often than they use it.
-    pub fn place<'a>(plan: &Plan, calls: impl Iterator<Item = &'a Call>, spread: Spread, number: usize) -> Memory {
+    pub fn place<'a>(
+        plan: &Plan,
+        calls: impl Iterator<Item = &'a Call>,
+        spread: Spread,
+        number: usize,
+    ) -> Memory {
         let (mut touched, mut by_all) = (BTreeSet::new(), BTreeSet::new());
         let mut rooms = BTreeMap::new();
         for call in calls {

@@ -102,7 +102,9 @@ impl Places<'_> {
 
     /// The same for `[samples][steps][size]` at step t.
     fn step(array: &str, offset: usize, size: usize) -> String {
-        format!("(a.{array} + size_t(a.samples) * a.steps * {offset} + (size_t(sample) * a.steps + t) * {size})")
+        format!(
+            "(a.{array} + size_t(a.samples) * a.steps * {offset} + (size_t(sample) * a.steps + t) * {size})"
+        )
     }
 
     fn load_params(&self) -> Vec<Call> {
@@ -190,7 +192,8 @@ impl Places<'_> {
 
     fn unload_terms(&self) -> Call {
         let count = self.plan.terms.len();
-        let text = format!("if (TEAM.me < {count}) a.terms[size_t(sample) * {count} + TEAM.me] = sum_of_term;");
+        let text =
+            format!("if (TEAM.me < {count}) a.terms[size_t(sample) * {count} + TEAM.me] = sum_of_term;");
         Call::new(text, 1.0)
     }
 
@@ -214,8 +217,10 @@ impl Places<'_> {
         let each = terms.iter().enumerate().map(|(k, (_, seed))| {
             let to = Slot::Adjoint(seed.slot);
             let mode = if seed.accumulate { "ADD" } else { "WRITE" };
-            let text =
-                format!("each<1>(TEAM, [&](int) {{ const int k = {k}; put<{mode}>({}, {weight}); }});", to.name());
+            let text = format!(
+                "each<1>(TEAM, [&](int) {{ const int k = {k}; put<{mode}>({}, {weight}); }});",
+                to.name()
+            );
             Call::new(text, 1.0).writes(to)
         });
         each.collect()
@@ -238,7 +243,9 @@ impl Places<'_> {
             let there = at(offset, size);
             match place.adjoint.map(Slot::Adjoint) {
                 Some(slot) => copy(size, &there, &slot.name()).flat(slot),
-                None => Call::new(format!("each<{size}>(TEAM, [&](int i) {{ {there}[i] = 0; }});"), size as f64),
+                None => {
+                    Call::new(format!("each<{size}>(TEAM, [&](int i) {{ {there}[i] = 0; }});"), size as f64)
+                }
             }
         });
         each.collect()
@@ -294,7 +301,8 @@ impl Store {
 
     fn declarations(&self) -> String {
         let far = self.slots.iter().filter(|(.., near)| !near);
-        far.map(|(slot, _, at, _)| format!("T *const {} = store + size_t(t) * STORE + {at};\n", slot.name())).collect()
+        far.map(|(slot, _, at, _)| format!("T *const {} = store + size_t(t) * STORE + {at};\n", slot.name()))
+            .collect()
     }
 }
 
@@ -312,14 +320,17 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
     let mut tables = Tables::default();
     // far below rounding
     let negligible = if number == 4 { 1e-10 } else { 1e-19 };
-    let mut lower = Lower { tables: &mut tables, threads: spread.threads, cluster: spread.cluster, negligible };
-    let mut forward = |ops: &mut dyn Iterator<Item = &Op>| -> Vec<Call> { ops.flat_map(|op| lower.forward(op)).collect() };
+    let mut lower =
+        Lower { tables: &mut tables, threads: spread.threads, cluster: spread.cluster, negligible };
+    let mut forward =
+        |ops: &mut dyn Iterator<Item = &Op>| -> Vec<Call> { ops.flat_map(|op| lower.forward(op)).collect() };
     let setup = forward(&mut plan.setup.iter());
     let step = forward(&mut plan.step.iter());
     let essential = forward(&mut plan.step.iter().filter(|op| op.essential));
     let again = forward(&mut plan.step.iter().filter(|op| op.recompute));
     let beside_stored = forward(&mut plan.step.iter().filter(|op| op.recompute_beside_stored));
-    let mut reverse = |ops: &[Op]| -> Vec<Call> { ops.iter().rev().flat_map(|op| lower.reverse(op)).collect() };
+    let mut reverse =
+        |ops: &[Op]| -> Vec<Call> { ops.iter().rev().flat_map(|op| lower.reverse(op)).collect() };
     let step_back = reverse(&plan.step);
     let setup_back = reverse(&plan.setup);
 
@@ -345,7 +356,8 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
     for (i, (_, seed)) in plan.next.iter().enumerate().filter(|_| differentiated) {
         let (n, to, from) = (plan.states[i].shape.size(), Slot::Adjoint(seed.slot), Slot::Carry(i));
         let mode = if seed.accumulate { "ADD" } else { "WRITE" };
-        let text = format!("each<{n}>(TEAM, [&](int i) {{ put<{mode}>({} + i, {}[i]); }});", to.name(), from.name());
+        let text =
+            format!("each<{n}>(TEAM, [&](int i) {{ put<{mode}>({} + i, {}[i]); }});", to.name(), from.name());
         seeds.push(Call::new(text, n as f64).flat(from).writes(to));
     }
     seeds.extend(places.term_seeds());
@@ -366,13 +378,15 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
         .map(|&slot| (Slot::Adjoint(slot), plan.adjoint_len[slot]))
         .chain(plan.states.iter().enumerate().map(|(i, state)| (Slot::Carry(i), state.shape.size())))
         .map(|(slot, n)| {
-            Call::new(format!("each<{n}>(TEAM, [&](int i) {{ {}[i] = 0; }});", slot.name()), n as f64).writes(slot)
+            Call::new(format!("each<{n}>(TEAM, [&](int i) {{ {}[i] = 0; }});", slot.name()), n as f64)
+                .writes(slot)
         })
         .collect();
 
-    let everything = [&begun, &given, &sequences, &seeds, &carried, &cleared, &setup, &step, &step_back, &setup_back]
-        .into_iter()
-        .flatten();
+    let everything =
+        [&begun, &given, &sequences, &seeds, &carried, &cleared, &setup, &step, &step_back, &setup_back]
+            .into_iter()
+            .flatten();
     let memory = Memory::place(plan, everything, spread, number);
 
     let store = Store::new(plan, &memory);
@@ -414,7 +428,8 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
         places.unload_adjoints(&plan.sequences, |offset, size| Places::step("dsequences", offset, size));
     let gradients = [("gradient_again", false, &again), ("gradient_stored", true, &beside_stored)];
     for (name, stored, rerun) in gradients.into_iter().filter(|_| differentiated) {
-        let [put_away, fetch] = if stored { [store.copies(true), store.copies(false)] } else { [vec![], vec![]] };
+        let [put_away, fetch] =
+            if stored { [store.copies(true), store.copies(false)] } else { [vec![], vec![]] };
         let places_in_store = if stored { store.declarations() } else { String::new() };
         let mut schedule = Schedule::new(spread.cluster);
         schedule.line("T *const history = a.history + size_t(team) * (a.steps + 1) * HISTORY;");
@@ -440,7 +455,10 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
             schedule.line(&format!("expect<{}>(all, store + size_t(t - 1) * STORE);", store.near));
         }
         schedule.line("}");
-        all(&mut schedule, &[&recalled, &kept, &sequences, &fetch, rerun, &seeds, &step_back, &carried, &dsequences]);
+        all(
+            &mut schedule,
+            &[&recalled, &kept, &sequences, &fetch, rerun, &seeds, &step_back, &carried, &dsequences],
+        );
         schedule.meet();
         schedule.line("}");
         all(&mut schedule, &[&setup_back]);
@@ -450,10 +468,13 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
             let there = format!("(a.dparams + size_t(sample) * {params} + {offset})");
             schedule.call(&match place.adjoint.map(Slot::Adjoint) {
                 Some(slot) => copy(size, &there, &slot.name()).flat(slot),
-                None => Call::new(format!("each<{size}>(TEAM, [&](int i) {{ {there}[i] = 0; }});"), size as f64),
+                None => {
+                    Call::new(format!("each<{size}>(TEAM, [&](int i) {{ {there}[i] = 0; }});"), size as f64)
+                }
             });
         }
-        let dfixed = places.unload_adjoints(&plan.fixed, |offset, size| Places::sample("dfixed", offset, size));
+        let dfixed =
+            places.unload_adjoints(&plan.fixed, |offset, size| Places::sample("dfixed", offset, size));
         all(&mut schedule, &[&dfixed]);
         let (offsets, _) = Places::offsets(&plan.states);
         for (i, (state, offset)) in plan.states.iter().zip(offsets).enumerate() {
@@ -464,7 +485,11 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
         let (body, counted) = schedule.finish();
         barriers = counted;
         let begin = begin(name, &memory);
-        let _ = writeln!(text, "#define HISTORY {history}\n#define STORE {}\n{begin}{body}END\n}}\n#undef HISTORY\n#undef STORE", store.all);
+        let _ = writeln!(
+            text,
+            "#define HISTORY {history}\n#define STORE {}\n{begin}{body}END\n}}\n#undef HISTORY\n#undef STORE",
+            store.all
+        );
     }
     Code {
         text,

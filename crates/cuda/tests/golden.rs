@@ -13,7 +13,8 @@ fn golden_files_are_reproduced() {
     let host = Host::new(folder.path(), Spread { threads: 256, cluster: 1, shared: 200_000 });
     let threads = Threads::one().with_backend(Arc::new(host));
     for task in ["ks1d", "fkpp1d"] {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../learn/tests/golden/{task}.safetensors"));
+        let file =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../learn/tests/golden/{task}.safetensors"));
         let verification = verify(&file, &threads).unwrap();
         assert!(verification.ok, "{task}: {:?}", verification.errors);
     }

@@ -49,7 +49,9 @@ fn all_tasks_compile_for_sm_90() {
                 compiled.binary.len(),
                 start.elapsed().as_secs_f64()
             );
-            for line in compiled.report.lines().filter(|line| line.contains("registers") || line.contains("spill")) {
+            for line in
+                compiled.report.lines().filter(|line| line.contains("registers") || line.contains("spill"))
+            {
                 println!("  {line}");
             }
         }

@@ -1,24 +1,23 @@
 //! How fast a task runs on this machine.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cinoc_adjoint::backend::Backend;
 use cinoc_adjoint::{Real, Threads, peak_flops};
 use cinoc_control::policy::initial_params;
 use cinoc_control::random::{Purpose, stream};
-use cinoc_control::{Cases, ClosedLoop, Config, Decision, Disturbance, Pool, agents::start_positions};
+use cinoc_control::{Cases, ClosedLoop, Config, Disturbance, Pool};
 use serde::Serialize;
 
+use crate::latency::{Count, Percentiles, decisions, decisions_of};
 use crate::optimiser::{Adam, clip_global_norm};
 use crate::rl::environment::Environment;
 use crate::rl::field::FieldEnvironment;
 use crate::train::{cast, chunk, strategy};
 
-/// Most decisions timed for the percentiles, least of them, and seconds after which no more are begun.
-const DECISIONS: usize = 2000;
-const FEWEST_DECISIONS: usize = 5;
-const DECISION_SECONDS: f64 = 3.0;
+/// Decisions that are timed.
+const DECISIONS: Count = Count { most: 2000, least: 5, time: Duration::from_secs(3) };
 /// Environments side by side, and how long they are timed.
 const ENVIRONMENTS: usize = 32;
 const ENVIRONMENT_SECONDS: f64 = 0.5;
@@ -93,7 +92,7 @@ pub fn bench<T: Real>(config: &Config, threads: &Threads, repeat: usize) -> Benc
     let program = closed_loop.program();
     let chunks = cases.count.div_ceil(program.chunk()) as f64;
     let gflops = chunks * program.gradient_flops(config.time.steps, strategy) / update_s / 1e9;
-    let [decision_us_p50, decision_us_p99] = decision_times(config, &typed, &cases);
+    let decided = decisions_of(config, &typed, &cases, &Threads::one(), DECISIONS);
     let peak_rss_mb = peak_rss_mb();
     Bench {
         env_steps_per_s: env_steps_per_second(config, &cases, threads),
@@ -105,8 +104,8 @@ pub fn bench<T: Real>(config: &Config, threads: &Threads, repeat: usize) -> Benc
         dtype: T::NAME,
         update_s,
         forward_s,
-        decision_us_p50,
-        decision_us_p99,
+        decision_us_p50: decided.p50_us,
+        decision_us_p99: decided.p99_us,
         peak_rss_mb,
         gflops,
         peak_share: if threads.backend().is_some() { 0.0 } else { gflops * 1e9 / peak_flops::<T>(threads) },
@@ -143,29 +142,8 @@ fn median(repeat: usize, mut run: impl FnMut()) -> f64 {
 
 /// Median and 99th percentile of one decision of all agents on one thread, in microseconds, in single precision.
 pub fn decision_microseconds(config: &Config) -> [f64; 2] {
-    let mut quick = config.clone();
-    quick.data.limit_spin_up(1.0);
-    let cases = Cases::draw(&quick, 0, Pool::Training, 1, &Threads::one(), &|_, _| {});
-    let params = initial_params(config, &mut stream(0, Purpose::Parameters, 0));
-    decision_times(config, &cast(&params), &cases)
-}
-
-/// The same in a precision, for given parameters and a field.
-fn decision_times<T: Real>(config: &Config, params: &[T], cases: &Cases) -> [f64; 2] {
-    let typed = |values: &[f64]| values.iter().map(|&x| T::of(x)).collect::<Vec<T>>();
-    let (z, target, xi) = (typed(cases.z0(0)), typed(cases.zt(0)), typed(&start_positions(config)));
-    let decision = Decision::<T>::new(config);
-    let mut controller = decision.controller(params, &target);
-    let (begin, mut times) = (Instant::now(), Vec::new());
-    while times.len() < FEWEST_DECISIONS
-        || (times.len() < DECISIONS && begin.elapsed().as_secs_f64() < DECISION_SECONDS)
-    {
-        let start = Instant::now();
-        std::hint::black_box(controller.decide(&z, &xi));
-        times.push(start.elapsed().as_secs_f64() * 1e6);
-    }
-    times.sort_by(f64::total_cmp);
-    [times[times.len() / 2], times[times.len() * 99 / 100]]
+    let Percentiles { p50_us, p99_us, .. } = decisions::<f32>(config, &Threads::one(), DECISIONS);
+    [p50_us, p99_us]
 }
 
 /// Highest resident memory of this process so far.

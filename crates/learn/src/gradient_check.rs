@@ -264,8 +264,11 @@ mod tests {
     #[test]
     fn a_start_is_away_from_edges_or_there_is_none() {
         let sets = ["agents=1", "grid.n=24", "observe.n_ref=24"].map(String::from);
-        let problem =
-            Problem::new(&Config::paper("heat1d").unwrap().with_sets(&sets).unwrap(), Targets::Fixed, &Threads::one());
+        let problem = Problem::new(
+            &Config::paper("heat1d").unwrap().with_sets(&sets).unwrap(),
+            Targets::Fixed,
+            &Threads::one(),
+        );
         let start = problem.start(EDGE).unwrap();
         assert!(problem.edge_distance(&start) > EDGE);
         // no place is farther from an edge than half a cell

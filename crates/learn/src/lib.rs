@@ -16,6 +16,7 @@ pub mod events;
 pub mod files;
 pub mod gradient_check;
 pub mod inputs;
+pub mod latency;
 pub mod learner;
 pub mod mean_field;
 pub mod memory;

@@ -8,7 +8,7 @@ use std::fmt;
 
 use cinoc_control::config::Around;
 use cinoc_control::policy::{actions, param_count};
-use cinoc_control::{Config, Targets};
+use cinoc_control::{Config, Decision, Targets};
 use thiserror::Error;
 
 use crate::train::chunk;
@@ -135,14 +135,26 @@ impl Needs {
         self
     }
 
-    /// Of one decision of all agents, in double precision.
-    pub fn decision(config: &Config) -> Needs {
-        let sizes = Sizes::of(config);
+    /// Of decisions of all agents, in double precision. Many agents decide in blocks, a block per thread at a time.
+    pub fn decisions(config: &Config, threads: usize) -> Needs {
+        Needs::in_blocks(config, config.agents.min(Decision::<f64>::block(config)), threads)
+    }
+
+    /// Of decisions where agents may fail: all decide together.
+    pub fn decisions_with_failures(config: &Config) -> Needs {
+        Needs::in_blocks(config, config.agents, 1)
+    }
+
+    fn in_blocks(config: &Config, block: usize, threads: usize) -> Needs {
+        let block = Config { agents: block, ..config.clone() };
+        let (sizes, all) = (Sizes::of(&block), Sizes::of(config));
+        let workers = threads as f64;
         Needs {
             parts: vec![
                 ("field", 4.0 * DOUBLE * sizes.state),
-                ("one step", 2.0 * DOUBLE * sizes.values),
-                ("parameters", 4.0 * DOUBLE * sizes.params),
+                ("agents", 8.0 * DOUBLE * all.agents),
+                ("one step", 2.0 * DOUBLE * workers * sizes.values),
+                ("parameters", (3.0 + workers) * DOUBLE * all.params),
             ],
         }
     }
@@ -286,6 +298,14 @@ mod tests {
             let needs = Needs::training(&task.config().unwrap(), 2);
             assert!((1e7..4e9).contains(&needs.total()), "{task}: {needs:?}");
             assert_eq!(needs.check_against(4e9), Ok(()));
+        }
+    }
+
+    #[test]
+    fn a_large_swarm_decides_in_little_memory() {
+        for task in ["fkpp1d", "heat2d", "ks2d"] {
+            let needs = Needs::decisions(&config(task, &["agents=100000"]), 2);
+            assert!(needs.total() < 5e8, "{task}: {needs:?}");
         }
     }
 

@@ -241,6 +241,9 @@ impl Members {
     /// From `[samples][steps][size]` at step t to `[size][chunk]`.
     fn pack<T: Copy>(self, from: &[T], to: &mut [T], t: usize, steps: usize) {
         let size = to.len() / self.chunk;
+        if self.chunk == 1 {
+            return to.copy_from_slice(&from[(self.start * steps + t) * size..][..size]);
+        }
         for (block, to) in to.chunks_mut(Members::ROWS * self.chunk).enumerate() {
             let (first, rows) = (block * Members::ROWS, to.len() / self.chunk);
             for lane in 0..self.chunk {
@@ -255,6 +258,9 @@ impl Members {
     /// Back, for the real samples of the chunk: to `[real][steps][size]`.
     pub fn unpack<T: Copy>(self, from: &[T], to: &mut [T], t: usize, steps: usize) {
         let size = from.len() / self.chunk;
+        if self.chunk == 1 {
+            return to[t * size..][..size].copy_from_slice(from);
+        }
         for (block, from) in from.chunks(Members::ROWS * self.chunk).enumerate() {
             let (first, rows) = (block * Members::ROWS, from.len() / self.chunk);
             for lane in 0..self.real {

@@ -12,6 +12,8 @@ pub(super) struct ChunksInProgress<T: Real> {
     chunks: Arc<Chunks<T>>,
     samples: usize,
     parts: Vec<Part<T>>,
+    /// For every slot whether the set-up reads it.
+    in_setup: Vec<bool>,
 }
 
 struct Part<T> {
@@ -28,7 +30,9 @@ impl<T: Real> ChunksInProgress<T> {
             Part { worker, stale: false }
         };
         let parts = (0..chunks.count(run.samples)).map(start).collect();
-        ChunksInProgress { samples: run.samples, parts, chunks }
+        let mut in_setup = vec![false; chunks.plan().value_len.len()];
+        chunks.plan().setup.iter().flat_map(|op| &op.inputs).for_each(|&slot| in_setup[slot] = true);
+        ChunksInProgress { samples: run.samples, parts, chunks, in_setup }
     }
 }
 
@@ -44,10 +48,14 @@ impl<T: Real> Steps<T> for ChunksInProgress<T> {
         let lanes = self.chunks.plan().samples;
         let (part, lane) = (&mut self.parts[sample / lanes], sample % lanes);
         for (input, data) in given {
-            let values = &mut part.worker.values[self.chunks.plan().place(*input).value];
-            values.iter_mut().skip(lane).step_by(lanes).zip(*data).for_each(|(to, x)| *to = *x);
+            let slot = self.chunks.plan().place(*input).value;
+            let values = &mut part.worker.values[slot];
+            match lanes {
+                1 => values.copy_from_slice(data),
+                _ => values.iter_mut().skip(lane).step_by(lanes).zip(*data).for_each(|(to, x)| *to = *x),
+            }
+            part.stale |= self.in_setup[slot];
         }
-        part.stale = true;
     }
 
     fn step(&mut self, sequences: &[(Input, &[T])], threads: &Threads) {

@@ -23,11 +23,7 @@ impl<T: Real> Session<T> {
     /// If an input is missing or has a wrong length.
     pub fn new(program: &Program<T>, inputs: &Inputs<'_, T>) -> Session<T> {
         let run = inputs.arranged(program.plan());
-        Session {
-            samples: run.samples,
-            steps: program.cpu.clone().start(&run),
-            program: program.clone(),
-        }
+        Session { samples: run.samples, steps: program.cpu.clone().start(&run), program: program.clone() }
     }
 
     fn plan(&self) -> &Plan {

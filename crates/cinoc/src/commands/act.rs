@@ -15,7 +15,7 @@ pub fn run(request: &Act, tasks: &Tasks) -> Result<(), Failure> {
     let policy = load_policy(&request.policy, false, tasks, &Terminal::default())?.policy;
     let arrays = Arrays::read(&request.field, request.target.as_deref(), request.positions.as_deref())?;
     let config = circumstances(request, &policy.config, &arrays)?;
-    Needs::decision(&config).check()?;
+    Needs::decisions(&config, 1).check()?;
     let situation = arrays.situation(&config)?;
 
     let params: Vec<f64> = policy.params.iter().map(|&p| f64::from(p)).collect();

@@ -27,7 +27,9 @@ impl FromStr for Device {
             "cuda" => Some(Device::Cuda(0)),
             other => other.strip_prefix("cuda:").and_then(number),
         };
-        device.ok_or_else(|| format!("there is no device {text}; take cpu, cuda or cuda:N, N the number of a GPU"))
+        device.ok_or_else(|| {
+            format!("there is no device {text}; take cpu, cuda or cuda:N, N the number of a GPU")
+        })
     }
 }
 

@@ -68,7 +68,31 @@ impl Crowd {
         let agents = xi.cols();
         let alive = alive.unwrap_or_else(|| xi.tracer().constant(1, agents, vec![1.0; agents]));
         let alive = alive.broadcast(Shape::per_sample(1, agents));
-        let [near, wide] = [&self.near, &self.wide].map(|density| density.read(xi, alive));
+        let [near, wide] = self.both().map(|density| density.read(xi, density.of(xi, alive)));
+        self.told(near, wide)
+    }
+
+    /// The densities that agents at `xi` make, those with `alive` 1, as [`Crowd::among`] takes them. Densities of parts of a
+    /// swarm add up to that of the swarm.
+    pub fn densities<'t>(&self, xi: Var<'t>, alive: Var<'t>) -> [Var<'t>; 2] {
+        self.both().map(|density| density.of(xi, alive))
+    }
+
+    /// Rows and columns of [`Crowd::densities`].
+    pub fn density_shapes(&self) -> [(usize, usize); 2] {
+        self.both().map(|density| (density.axes[0].n, density.axes.get(1).map_or(1, |axis| axis.n)))
+    }
+
+    /// What agents at `xi` know of a swarm that they belong to, by its densities.
+    pub fn among<'t>(&self, xi: Var<'t>, [near, wide]: [Var<'t>; 2]) -> Neighbours<'t> {
+        self.told(self.near.read(xi, near), self.wide.read(xi, wide))
+    }
+
+    fn both(&self) -> [&Density; 2] {
+        [&self.near, &self.wide]
+    }
+
+    fn told<'t>(&self, near: Read<'t>, wide: Read<'t>) -> Neighbours<'t> {
         let volume = f64::from(1u32 << self.near.axes.len());
         let told = |density: Var<'t>, limit: f64| {
             if self.limit > 0.0 { density.clamp(FLOOR, limit).recip() } else { density.recip() }
@@ -106,26 +130,31 @@ impl Density {
         }
     }
 
-    fn read<'t>(&self, xi: Var<'t>, alive: Var<'t>) -> Read<'t> {
+    /// The density of agents at `xi` on its lattice.
+    fn of<'t>(&self, xi: Var<'t>, alive: Var<'t>) -> Var<'t> {
         let bumps = self.axes.iter().map(|axis| Bump {
             points: axis.points(),
             sigma: self.width,
             period: axis.period(),
             height: 1.0,
         });
-        let read = match &bumps.collect::<Vec<_>>()[..] {
-            [x] => {
-                // the kernels of agents that stay where they are are the same in every step
-                let density = match self.mobile {
-                    true => xi.gaussian_sum(alive, x.clone()),
-                    false => xi.gaussian(x.clone()).contract(alive),
-                };
-                xi.windows(&[density, density.linear(&self.gradient[0])], self.lattice())
-            }
+        match &bumps.collect::<Vec<_>>()[..] {
+            // the kernels of agents that stay where they are are the same in every step
+            [x] if self.mobile => xi.gaussian_sum(alive, x.clone()),
+            [x] => xi.gaussian(x.clone()).contract(alive),
             [x, y] => {
                 let factor = |axis: usize, bump: &Bump| xi.slice(axis..axis + 1).gaussian(bump.clone());
-                let density = (factor(0, x) * alive).outer(factor(1, y));
-                let [along_x, along_y] = [&self.gradient[0], &self.gradient[1]];
+                (factor(0, x) * alive).outer(factor(1, y))
+            }
+            _ => unreachable!("a checked task has 1 or 2 axes"),
+        }
+    }
+
+    /// A density on its lattice, read at agents at `xi`.
+    fn read<'t>(&self, xi: Var<'t>, density: Var<'t>) -> Read<'t> {
+        let read = match &self.gradient[..] {
+            [along_x] => xi.windows(&[density, density.linear(along_x)], self.lattice()),
+            [along_x, along_y] => {
                 let maps = density.stack(density.linear(along_x)).stack(density.linear_cols(along_y));
                 xi.patches(maps, self.patch_lattice())
             }

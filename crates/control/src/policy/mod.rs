@@ -143,8 +143,14 @@ impl<'t> Sight<'t> {
         xi: Var<'t>,
         alive: Option<Var<'t>>,
     ) -> Sight<'t> {
+        let neighbours = Sight::crowd(config).map(|crowd| crowd.neighbours(xi, alive));
+        Sight { z, target, xi, neighbours }
+    }
+
+    /// The sense for other agents, if the policy asks for it.
+    pub fn crowd(config: &Config) -> Option<Crowd> {
         let asked = config.observe.crowd || config.policy.share == Share::Crowd;
-        Sight { z, target, xi, neighbours: asked.then(|| Crowd::new(config).neighbours(xi, alive)) }
+        asked.then(|| Crowd::new(config))
     }
 }
 

@@ -85,7 +85,10 @@ pub fn reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
         let size = 9 * inputs * outputs;
         let (text, room) = if sizes.field {
             let shares = lower.shares(points, size, work);
-            (format!("conv_field_reverse_w<{shape}, {shares}, {mode}>(TEAM, {}, {d}, {t});", x.name()), shares * size)
+            (
+                format!("conv_field_reverse_w<{shape}, {shares}, {mode}>(TEAM, {}, {d}, {t});", x.name()),
+                shares * size,
+            )
         } else {
             let [tm, tn] = large_tile(inputs, outputs);
             let ku = divisor(agents, &[4, 2, 1]);
@@ -107,7 +110,9 @@ pub fn reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
             calls.push(layout::sum_of_copies(lower, [outputs, 1], [outputs, points], dy, to));
         } else {
             let shares = lower.shares(points * agents, outputs, n as f64);
-            let text = format!("conv_patch_reverse_b<{points}, {outputs}, {agents}, {shares}, {mode}>(TEAM, {d}, {t});");
+            let text = format!(
+                "conv_patch_reverse_b<{points}, {outputs}, {agents}, {shares}, {mode}>(TEAM, {d}, {t});"
+            );
             calls.push(Call::new(text, n as f64).room(shares * outputs).reads(dy).writes(to.slot));
         }
     }

@@ -19,8 +19,13 @@ pub fn map_reverse(r: &Reverse) -> Vec<Call> {
     let (n, dy) = (r.node.output().size(), r.dy());
     let seen = if formula.by_output { r.rule.seen_output } else { r.rule.seen_inputs[0] }.map(Slot::Value);
     let see = seen.map_or(String::new(), |s| format!("const T s = {}[i]; ", s.name()));
-    let body =
-        format!("{see}const T d = {}[i]; put<{}>({} + i, {});", dy.name(), to.mode, to.slot.name(), formula.slope);
+    let body = format!(
+        "{see}const T d = {}[i]; put<{}>({} + i, {});",
+        dy.name(),
+        to.mode,
+        to.slot.name(),
+        formula.slope
+    );
     let call = Call::new(each(n, &body), n as f64).flat(dy).writes(to.slot);
     vec![match seen {
         Some(s) => call.flat(s),
@@ -137,8 +142,7 @@ pub fn combination_reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
 
 /// A complex number per mode: rows 2 k and 2 k + 1 are the real and the imaginary part of mode k.
 fn times(lower: &mut Lower, symbol: &[f64], cols: usize, x: Slot, sign: f64) -> String {
-    let symbol: Vec<f64> =
-        symbol.chunks(2).flat_map(|pair| [pair[0], sign * pair[1]]).collect();
+    let symbol: Vec<f64> = symbol.chunks(2).flat_map(|pair| [pair[0], sign * pair[1]]).collect();
     let (at, x) = (lower.tables.numbers(&symbol), x.name());
     format!(
         "(i / {cols} % 2 == 0 ? {at}[k] * {x}[i] - {at}[k + 1] * {x}[i + {cols}] : {at}[k] * {x}[i] + {at}[k + 1] * {x}[i - {cols}])"

@@ -176,7 +176,10 @@ pub fn patches(lower: &mut Lower, node: &Node) -> Vec<Call> {
         "patch_squares" => {
             let shares = lower.shares(p.seen(), *agents, 10.0 * all as f64);
             Call::new(
-                format!("patch_squares<{sizes}, {periodic}, {shares}>(TEAM, {densities}, {names}, {});", y.name()),
+                format!(
+                    "patch_squares<{sizes}, {periodic}, {shares}>(TEAM, {densities}, {names}, {});",
+                    y.name()
+                ),
                 10.0 * all as f64,
             )
             .room(shares * agents)

@@ -18,7 +18,8 @@ pub fn forward(lower: &mut Lower, node: &Node) -> Vec<Call> {
     let work = 20.0 * (rows * cols) as f64;
     let (xi, y) = (node.x(0), node.y());
     vec![if node.op.name() == "gaussian" {
-        let text = format!("gaussian<{rows}, {cols}, {periodic}>(TEAM, {bump}, {}, {});", xi.name(), y.name());
+        let text =
+            format!("gaussian<{rows}, {cols}, {periodic}>(TEAM, {bump}, {}, {});", xi.name(), y.name());
         Call::new(text, work).reads(xi).writes(y)
     } else {
         let (w, shares) = (node.x(1), lower.shares(cols, rows, work));

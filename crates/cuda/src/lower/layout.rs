@@ -8,8 +8,10 @@ pub fn forward(node: &Node) -> Vec<Call> {
     let (xs, ys) = (x.name(), y.name());
     vec![match node.op.name() {
         "broadcast" => {
-            let text =
-                format!("broadcast<{}, {}, {}, {}>(TEAM, {xs}, {ys});", from.rows, from.cols, to.rows, to.cols);
+            let text = format!(
+                "broadcast<{}, {}, {}, {}>(TEAM, {xs}, {ys});",
+                from.rows, from.cols, to.rows, to.cols
+            );
             Call::new(text, n as f64).reads(x).writes(y)
         }
         "slice" => {

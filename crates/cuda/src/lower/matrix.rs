@@ -54,7 +54,8 @@ fn apply(lower: &mut Lower, matrix: &Dense, cols: usize, x: Slot, y: Slot, mode:
         };
         let table: Vec<f64> = (0..(2 * width + 1) * n).map(entry).collect();
         let table = lower.tables.numbers(&table);
-        let text = format!("banded<{n}, {cols}, {width}, {mode}>(TEAM, {table}, {}, {});", x.name(), y.name());
+        let text =
+            format!("banded<{n}, {cols}, {width}, {mode}>(TEAM, {table}, {}, {});", x.name(), y.name());
         return Call::new(text, (2 * (2 * width + 1) * n * cols) as f64).reads(x).writes(y);
     }
     let table = lower.tables.numbers(&matrix.transposed().at);

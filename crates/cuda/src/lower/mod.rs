@@ -137,9 +137,8 @@ impl Lower<'_> {
             "separable" => matrix::separable(self, &node),
             "linear" => matrix::sparse(self, &node),
             "broadcast" | "slice" | "stack" | "transpose" => layout::forward(&node),
-            "sum" | "sum_of_squares" | "length" | "limit_length" | "peak_one" | "softnorm_tanh" | "contract" => {
-                reduce::forward(self, &node)
-            }
+            "sum" | "sum_of_squares" | "length" | "limit_length" | "peak_one" | "softnorm_tanh"
+            | "contract" => reduce::forward(self, &node),
             "gaussian" | "gaussian_sum" => gaussian::forward(self, &node),
             "advect" => gather::advect(&node),
             "window" => gather::window(&node),
@@ -168,9 +167,8 @@ impl Lower<'_> {
             "separable" => matrix::separable_reverse(self, &reverse),
             "linear" => matrix::sparse_reverse(self, &reverse),
             "broadcast" | "slice" | "stack" | "transpose" => layout::reverse(self, &reverse),
-            "sum" | "sum_of_squares" | "length" | "limit_length" | "peak_one" | "softnorm_tanh" | "contract" => {
-                reduce::reverse(self, &reverse)
-            }
+            "sum" | "sum_of_squares" | "length" | "limit_length" | "peak_one" | "softnorm_tanh"
+            | "contract" => reduce::reverse(self, &reverse),
             "gaussian" | "gaussian_sum" => gaussian::reverse(self, &reverse),
             "advect" => gather::advect_reverse(&reverse),
             "window" => gather::window_reverse(self, &reverse),
@@ -182,7 +180,11 @@ impl Lower<'_> {
 
     /// Threads that work on something of so many operations.
     fn team(&self, work: f64) -> usize {
-        if Call::new(String::new(), work).whole(self.cluster) { self.threads * self.cluster } else { self.threads }
+        if Call::new(String::new(), work).whole(self.cluster) {
+            self.threads * self.cluster
+        } else {
+            self.threads
+        }
     }
 
     /// How many threads share each of `sums` sums of `terms` terms: adding the parts must not take longer than

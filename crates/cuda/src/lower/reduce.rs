@@ -23,9 +23,9 @@ pub fn forward(lower: &mut Lower, node: &Node) -> Vec<Call> {
             let text = format!("limit_length<{rows}, {cols}>(TEAM, {limit}, {xs}, {ys});");
             Call::new(text, 3.0 * n as f64).reads(x).fills(y)
         }
-        "peak_one" => {
-            Call::new(format!("peak_one<{rows}, {cols}>(TEAM, {xs}, {ys});"), 2.0 * n as f64).reads(x).fills(y)
-        }
+        "peak_one" => Call::new(format!("peak_one<{rows}, {cols}>(TEAM, {xs}, {ys});"), 2.0 * n as f64)
+            .reads(x)
+            .fills(y),
         "softnorm_tanh" => {
             let shares = lower.shares(rows, cols, 20.0 * n as f64);
             let text = format!("softnorm_tanh<{rows}, {cols}, {shares}>(TEAM, {xs}, {ys});");
@@ -69,8 +69,10 @@ pub fn reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
         }
         "limit_length" => {
             let limit = literal(r.node.number("limit"));
-            let text =
-                format!("limit_length_reverse<{rows}, {cols}, {mode}>(TEAM, {limit}, {}, {d}, {t});", seen(0));
+            let text = format!(
+                "limit_length_reverse<{rows}, {cols}, {mode}>(TEAM, {limit}, {}, {d}, {t});",
+                seen(0)
+            );
             Call::new(text, 6.0 * n as f64).reads(r.x(0)).reads(dy).fills(to.slot)
         }
         "peak_one" => {

@@ -63,4 +63,3 @@ pub fn check<T: Real>(backend: &Arc<dyn Backend>, config: &Config, tolerance: f6
     }
     println!("{name}: gradient {apart:.1e}");
 }
-

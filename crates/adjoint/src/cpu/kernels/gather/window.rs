@@ -47,14 +47,25 @@ impl View {
         for j in 0..looks.count {
             to[j] = from[j].f64() * density;
         }
-        // no decision per lane, so that lanes are computed together
-        for j in 0..BLOCK {
-            let c = at[j].floor();
-            let turned = if periodic { c - n as f64 * (c / n as f64).floor() } else { c };
-            // also after a turn: of a position beyond all measure the remainder is rounded out of the lattice
-            let cell = turned.clamp(0.0, n as f64 - 1.0);
-            looks.cells[j] = cell as i32;
-            looks.offsets[j] = if periodic { at[j] - c } else { at[j] - cell };
+        // no decision per lane and nothing that can panic, so that lanes are computed together
+        let last = n as f64 - 1.0;
+        macro_rules! lanes {
+            (|$j:ident, $c:ident| $turned:expr, |$cell:ident| $offset:expr) => {
+                for $j in 0..BLOCK {
+                    let $c = at[$j].floor();
+                    let turned = $turned;
+                    let above = if turned < 0.0 { 0.0 } else { turned };
+                    let $cell = if above > last { last } else { above };
+                    looks.cells[$j] = $cell as i32;
+                    looks.offsets[$j] = $offset;
+                }
+            };
+        }
+        if periodic {
+            // clamped also after a turn: of a position beyond all measure the remainder is rounded out of the lattice
+            lanes!(|j, c| c - n as f64 * (c / n as f64).floor(), |cell| at[j] - c);
+        } else {
+            lanes!(|j, c| c, |cell| at[j] - cell);
         }
         looks
     }
