@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{cinoc, text, train};
+use common::{cinoc, refused, text, train};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -117,6 +117,7 @@ fn bench_verify_and_check_gradients_print_their_objects() {
             "batch",
             "decision_us_p50",
             "decision_us_p99",
+            "device",
             "dtype",
             "env_steps_per_s",
             "forward_s",
@@ -245,5 +246,22 @@ fn a_reader_that_goes_away_is_no_failure() {
         drop(child.stdout.take());
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn a_missing_device_is_told_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let wrong = cinoc(folder.path(), &["bench", "ks1d", "--device", "gpu"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(text(&wrong.stderr).contains("there is no device gpu; take cpu, cuda or cuda:N"));
+    // also true where there is a GPU: no machine has this many
+    for command in [
+        &["bench", "ks1d", "--device", "cuda:4096"][..],
+        &["train", "ks1d", "--device", "cuda:4096"],
+        &["verify", &golden("ks1d"), "--device", "cuda:4096"],
+        &["check-gradients", "ks1d", "--device", "cuda:4096"],
+    ] {
+        refused(folder.path(), command, 2, &["no CUDA device", "leave out --device cuda"]);
     }
 }
