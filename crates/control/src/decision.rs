@@ -98,6 +98,7 @@ pub struct Decision<T: Real> {
     agents: usize,
 }
 
+#[allow(clippy::large_enum_variant)] // there are few of them
 enum Programs<T: Real> {
     Together { program: Program<T>, seen: Seen, told: Told },
     InBlocks(Box<Stages<T>>),
@@ -213,6 +214,7 @@ pub struct Controller<T: Real> {
     v: Vec<T>,
 }
 
+#[allow(clippy::large_enum_variant)] // there are few of them
 enum AtWork<T: Real> {
     Together { session: Session<T>, seen: Seen, told: Told },
     InBlocks(Box<Blocks<T>>),

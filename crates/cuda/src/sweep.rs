@@ -177,8 +177,8 @@ impl Places<'_> {
         }
         let values: Vec<String> = self.plan.terms.iter().map(|(slot, _)| Slot::Value(*slot).name()).collect();
         let text = format!(
-            "if (TEAM.me < {count}) {{ const int k = TEAM.me; const T *const value = {}; \
-             sum_of_term += a.weights[k * a.steps + t] * double(*value); }}",
+            "for (int k = TEAM.me; k < {count}; k += TEAM.size) {{ const T *const value = {}; \
+             SUM_OF_TERM(k) += a.weights[k * a.steps + t] * double(*value); }}",
             chosen("k", &values)
         );
         let call = Call::new(text, 1.0);
@@ -186,14 +186,16 @@ impl Places<'_> {
     }
 
     /// Where a sum over the steps begins, and where it goes.
-    fn clear_terms() -> Call {
-        Call::new("sum_of_term = 0;".into(), 1.0)
+    fn clear_terms(&self) -> Call {
+        let count = self.plan.terms.len();
+        Call::new(format!("for (int k = TEAM.me; k < {count}; k += TEAM.size) SUM_OF_TERM(k) = 0;"), 1.0)
     }
 
     fn unload_terms(&self) -> Call {
         let count = self.plan.terms.len();
-        let text =
-            format!("if (TEAM.me < {count}) a.terms[size_t(sample) * {count} + TEAM.me] = sum_of_term;");
+        let text = format!(
+            "for (int k = TEAM.me; k < {count}; k += TEAM.size) a.terms[size_t(sample) * {count} + k] = SUM_OF_TERM(k);"
+        );
         Call::new(text, 1.0)
     }
 
@@ -207,7 +209,7 @@ impl Places<'_> {
         if slots.len() == terms.len() && !terms.is_empty() && terms.iter().all(|(_, seed)| !seed.accumulate) {
             let to: Vec<String> = terms.iter().map(|(_, seed)| Slot::Adjoint(seed.slot).name()).collect();
             let text = format!(
-                "if (TEAM.me < {}) {{ const int k = TEAM.me; T *const to = {}; *to = {weight}; }}",
+                "for (int k = TEAM.me; k < {}; k += TEAM.size) {{ T *const to = {}; *to = {weight}; }}",
                 terms.len(),
                 chosen("k", &to)
             );
@@ -310,7 +312,7 @@ impl Store {
 fn begin(name: &str, memory: &Memory) -> String {
     let mut text = format!("ENTRY {name}(Arguments a) {{\nBEGIN\n");
     text.push_str(&memory.declarations());
-    text.push_str("double sum_of_term = 0; // of the term with the number of this thread\n");
+    text.push_str("SUMS_OF_TERMS\n");
     text
 }
 
@@ -396,13 +398,14 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
     }
     let _ = writeln!(text, "#define CLUSTER {}\n#define THREADS {}", spread.cluster, spread.threads);
     let _ = writeln!(text, "#define MEMORY {}\n#define PARAMS {}", memory.global, plan.param_len());
+    let _ = writeln!(text, "#define TERMS {}", plan.terms.len());
     FUNCTIONS.iter().for_each(|part| text.push_str(part));
     text.push_str(include_str!("device/kernel.h"));
 
     // forward
     let records = places.unload(&plan.records, |offset, size| Places::step("records", offset, size));
     let ends = places.unload(&plan.states, |offset, size| Places::sample("ends", offset, size));
-    let (terms, carry_on, clear_terms) = (places.terms(), places.carry_on(), [Places::clear_terms()]);
+    let (terms, carry_on, clear_terms) = (places.terms(), places.carry_on(), [places.clear_terms()]);
     let sums = [places.unload_terms()];
     let mut schedule = Schedule::new(spread.cluster);
     all(&mut schedule, &[&begun]);

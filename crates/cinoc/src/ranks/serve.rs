@@ -15,11 +15,8 @@ pub(crate) fn serve(crew: &Crew, tasks: &Tasks) {
     // what is wrong with the arguments is told by the leader
     let threads = crew.threads(asked(), Device::Cpu).unwrap_or_else(|_| Threads::one());
     let mut follower = Follower::new(&crew.team, tasks, &threads);
-    loop {
-        match follower.obey() {
-            (Order::Jobs, about) => follow(&about, &crew.team, tasks, &threads, &signals::keep_going),
-            _ => break,
-        }
+    while let (Order::Jobs, about) = follower.obey() {
+        follow(&about, &crew.team, tasks, &threads, &signals::keep_going);
     }
     signals::dismissed();
 }

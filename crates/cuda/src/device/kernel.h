@@ -41,6 +41,9 @@ INLINE T limited(T x, T limit) {
     const Team one = {int(threadIdx.x), THREADS, false, nullptr};                                                         \
     (void)one;
 #define END meet(all);
+// the sum over the steps of the term with the number of this thread
+#define SUMS_OF_TERMS double sum_of_term = 0;
+#define SUM_OF_TERM(k) sum_of_term
 #else
 // on the host a team is the one thread that calls; the work is cut by `team` and `teams`
 #define ENTRY extern "C" void
@@ -53,6 +56,8 @@ INLINE T limited(T x, T limit) {
     const Team all = {0, 1, true, nullptr}, one = {0, 1, false, nullptr};                                                    \
     (void)one;
 #define END
+#define SUMS_OF_TERMS double sums_of_terms[TERMS + 1] = {};
+#define SUM_OF_TERM(k) sums_of_terms[k]
 #endif
 
 // The gradient of the parameters: what samples contribute, added in their order.

@@ -82,7 +82,7 @@ fn channels(g: &mut Graph, config: &Config, lattice: &Lattice, sight: &Sight) ->
     let (mut errors, mut targets) = (Vec::new(), Vec::new());
     let mut next_target = 0;
     for (i, field) in fields.iter().enumerate() {
-        let target = field.tracked.then(|| next_target);
+        let target = field.tracked.then_some(next_target);
         next_target += usize::from(field.tracked);
         if !field.observed {
             continue;
