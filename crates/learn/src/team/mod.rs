@@ -4,7 +4,7 @@
 //! others can help it gives an [`Order`], which all of them hear; the followers do nothing but obey orders
 //! ([`follower`]). The batch of a training is cut into the chunks of a single process, and every rank takes some
 //! of them ([`share`]). What chunks contribute to a gradient is added in the order of the chunks
-//! ([`gradient`]). Any number of ranks and threads therefore gives the same bits.
+//! (`gradient.rs`). Any number of ranks and threads therefore gives the same bits.
 //!
 //! How bytes get from one rank to another is behind the trait [`Ranks`]; this crate knows nothing of MPI.
 
