@@ -13,7 +13,7 @@ pub use crate::plan::{Op, Placed, Plan, ReverseOp, Seed, Strategy, Target};
 pub use crate::primitive::{Formula, Io, Parameters, Value};
 pub use crate::program::{Gradient, Outcome};
 
-use crate::cpu::Real;
+use crate::cpu::{self, Real};
 use crate::threads::Threads;
 use crate::trace::Input;
 use std::any::{Any, TypeId};
@@ -38,6 +38,11 @@ pub(crate) fn compile<T: Real>(backend: &dyn Backend, plan: Plan) -> Arc<dyn Exe
     } else {
         as_is(backend.doubles(plan))
     }
+}
+
+/// A plan made ready for this machine's CPU, for another backend that leaves it some of its work.
+pub fn on_cpu<T: Real>(plan: Plan) -> Arc<dyn Executable<T>> {
+    cpu::compile(plan, cpu::Isa::best())
 }
 
 /// A value whose type is known under another name here.

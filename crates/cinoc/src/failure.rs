@@ -4,6 +4,7 @@ use crate::terminal::paint;
 use cinoc_adjoint::TooManyThreads;
 use cinoc_control::config::ConfigError;
 use cinoc_control::data::{NotFinite, PaperCasesError};
+use cinoc_cuda::DeviceError;
 use cinoc_lab::workshop::LabError;
 use cinoc_learn::evaluate::DivergedRollout;
 use cinoc_learn::gradient_check::NearEdges;
@@ -27,12 +28,17 @@ pub enum Failure {
 impl Failure {
     /// Says what happened, in one line.
     pub fn report(&self) {
-        match self {
-            Failure::Request(message) | Failure::Run(message) => {
-                eprintln!("{} {message}", paint("error:", "1;31"))
-            }
-            Failure::Interrupted(message) => eprintln!("{} {message}", paint("stopped:", "1;33")),
-        }
+        let how = match self {
+            Failure::Request(_) | Failure::Run(_) => paint("error:", "1;31"),
+            Failure::Interrupted(_) => paint("stopped:", "1;33"),
+        };
+        eprintln!("{how} {}", self.message());
+    }
+
+    /// What happened.
+    pub(crate) fn message(&self) -> &str {
+        let (Failure::Request(message) | Failure::Run(message) | Failure::Interrupted(message)) = self;
+        message
     }
 
     /// The promise of the command line.
@@ -55,6 +61,12 @@ macro_rules! request {
     };
 }
 request!(ConfigError, NearEdges, NotExportable, PaperCasesError, PolicyError, TooLarge, TooManyThreads);
+
+impl From<DeviceError> for Failure {
+    fn from(error: DeviceError) -> Failure {
+        Failure::Run(error.0)
+    }
+}
 
 impl From<NotFinite> for Failure {
     fn from(error: NotFinite) -> Failure {

@@ -141,7 +141,7 @@ fn obey(tasks: &Tasks, crew: &Crew) -> ExitCode {
             return ExitCode::from(error.exit_code() as u8);
         }
     };
-    let outcome = work::bearing_device_errors(|| run(command, tasks, crew));
+    let outcome = crew.bearing_device_errors(|| run(command, tasks, crew));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

@@ -224,8 +224,31 @@ fn one_rank_speaks_for_all() {
     refused(&["train", "heat1d", "--set", "train.lr=-1"], "train.lr");
     refused(&["train", "heat1d", "--method", "ppo"], "ppo trains in one process");
     refused(&["train", "nowhere"], "nowhere");
+    // one GPU for three ranks, with and without a GPU here
+    refused(&["train", "heat1d", "--device", "cuda:0"], "--device cuda gives each rank its own");
     refused(&["--no-such-option"], "--no-such-option");
     assert!(!folder.path().join("runs").exists(), "nothing is begun");
+}
+
+/// Without a GPU every rank fails, and the leader alone tells it; with one, the training is shared.
+#[test]
+fn every_rank_opens_a_device_or_the_job_ends_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = concat!(env!("CARGO_MANIFEST_DIR"), "/../../policies/heat1d.safetensors");
+    let train = training("heat1d", "run", "2");
+    let sweep = vec!["sweep", "agents", policy, "--values", "2,4", "--cases", "2"];
+    let reproduce = vec!["reproduce", "noise", "--quick", "--runs", "runs", "--out", "results"];
+    for command in [train, sweep, reproduce] {
+        let output = run_ranks(folder.path(), 3, &[&command[..], &["--device", "cuda"]].concat());
+        let message = text(&output.stderr);
+        if output.status.success() {
+            continue;
+        }
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert_eq!(message.matches("error:").count(), 1, "{message}");
+        assert!(message.contains("error: no CUDA device: "), "{message}");
+        assert!(!folder.path().join("run").exists(), "nothing is begun");
+    }
 }
 
 #[test]

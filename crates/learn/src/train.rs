@@ -147,7 +147,7 @@ impl Trainer {
     fn in_team(checkpoint: Checkpoint, pool: Cases, threads: &Threads, team: &Team) -> Trainer {
         let Checkpoint { config, params, adam, ends } = checkpoint;
         let closed_loop = ClosedLoop::for_training(&config, chunk(&config)).with_targets(pool.targets());
-        let share = share(&config, team);
+        let share = share(&config, threads, team);
         let at_once = threads.count().min(share.chunks_of(team.rank()));
         let ends = ends.map(|ends| part_of(&ends, &share, team.rank()));
         Trainer {
@@ -216,6 +216,9 @@ impl Trainer {
             None => Gradient::sum(mine),
             Some(ranks) => {
                 let terms = closed_loop.terms().len();
+                if self.share.at_once && !mine.is_empty() {
+                    mine = vec![Gradient::sum(mine)];
+                }
                 gradient::sum(ranks, &self.share, &mine, self.params.len(), terms)
             }
         };
@@ -335,8 +338,8 @@ impl Drop for Trainer {
 }
 
 /// How the batch of a training is distributed over a team.
-pub fn share(config: &Config, team: &Team) -> Share {
-    Share { samples: config.train.batch, chunk: chunk(config), ranks: team.size() }
+pub fn share(config: &Config, threads: &Threads, team: &Team) -> Share {
+    Share::new(config.train.batch, chunk(config), threads, team)
 }
 
 /// Of the ends of a whole batch, those of the rollouts of a rank.

@@ -71,7 +71,7 @@ impl Validation {
     fn in_team(config: &Config, cases: &Cases, count: usize, threads: &Threads, team: &Team) -> Validation {
         let chunk = chunk(config).min(count);
         let closed_loop = ClosedLoop::new(config, chunk).with_targets(cases.targets());
-        let share = Share { samples: count, chunk, ranks: team.size() };
+        let share = Share::new(count, chunk, threads, team);
         let which: Vec<usize> = share.samples_of(team.rank()).collect();
         let batch =
             which.first().map(|&first| closed_loop.batch(cases, &which, Disturbance::evaluation(0, first)));

@@ -49,13 +49,24 @@ fn list(text: &str) -> Option<BTreeSet<usize>> {
 }
 
 /// All ranks, in their order.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Machines(pub Vec<Hello>);
 
 impl Machines {
     /// Ranks on the machine of a rank, itself included.
     pub fn neighbours(&self, rank: usize) -> usize {
         self.0.iter().filter(|other| other.host == self.0[rank].host).count()
+    }
+
+    /// Number of a rank among those of its machine, from 0.
+    pub fn place(&self, rank: usize) -> usize {
+        self.0.iter().take(rank).filter(|other| other.host == self.0[rank].host).count()
+    }
+
+    /// A machine with more than one rank, and how many it has.
+    pub fn crowded(&self) -> Option<(&str, usize)> {
+        let ranks = (0..self.0.len()).map(|rank| (self.0[rank].host.as_str(), self.neighbours(rank)));
+        ranks.into_iter().find(|(_, ranks)| *ranks > 1)
     }
 
     /// Threads of a rank: its share of the cores that it may run on.
@@ -135,6 +146,8 @@ mod tests {
         let all = Machines(vec![hello("a", "0"), hello("b", "0"), hello("a", "1")]);
         assert_eq!((all.stranger(), all.deputy(), all.neighbours(0)), (None, Some(2), 2));
         assert!(all.doubts().is_empty());
+        assert_eq!([0, 1, 2].map(|rank| all.place(rank)), [0, 0, 1]);
+        assert_eq!((all.crowded(), Machines(all.0[..2].to_vec()).crowded()), (Some(("a", 2)), None));
         let mut other = all.clone();
         other.0[1].isa = "Avx512".into();
         assert!(other.doubts()[0].contains("b with Avx512"), "{:?}", other.doubts());

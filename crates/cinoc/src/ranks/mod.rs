@@ -17,6 +17,7 @@ use crate::failure::Failure;
 use crate::work::Device;
 use cinoc_adjoint::Threads;
 use cinoc_learn::team::{Order, Team};
+use machine::Machines;
 
 /// This process and those it works with.
 #[derive(Default)]
@@ -25,8 +26,8 @@ pub(crate) struct Crew {
     pub team: Team,
     /// Threads of this rank if nobody says otherwise; `None` for one per core.
     threads: Option<usize>,
-    /// What the user should know about the machines of the job.
-    doubts: Vec<String>,
+    /// Where all ranks are; empty if this is a process by itself.
+    machines: Machines,
     /// Ends MPI when it is dropped.
     #[cfg(feature = "mpi")]
     _universe: Option<::mpi::environment::Universe>,
@@ -53,23 +54,67 @@ impl Crew {
     fn launched(launch: &launch::Launch) -> Result<Crew, Failure> {
         let (universe, ranks, machines) = mpi::join(launch)?;
         let team = Team::of(std::sync::Arc::new(ranks));
-        let crew = Crew {
-            threads: Some(machines.threads(team.rank())),
-            doubts: if team.follows() { Vec::new() } else { machines.doubts() },
-            _universe: Some(universe),
-            team,
-        };
-        signals::prepare(&crew.team, &machines);
+        let crew =
+            Crew { threads: Some(machines.threads(team.rank())), _universe: Some(universe), machines, team };
+        signals::prepare(&crew.team, &crew.machines);
         Ok(crew)
     }
 
-    /// The threads of this rank: as many as were asked for, or its share of the cores of its machine.
+    /// The threads of this rank: as many as were asked for, or its share of the cores of its machine. With a device,
+    /// every rank opens one, and all of them must succeed.
     pub fn threads(&self, asked: Option<usize>, device: Device) -> Result<Threads, Failure> {
-        if device != Device::Cpu && self.team.has_followers() {
-            let why = "several ranks share a batch on CPUs only; start one process for --device cuda";
-            return Err(Failure::Request(why.into()));
+        if device == Device::Cpu || !self.team.has_followers() {
+            return self.own_threads(asked, device);
         }
+        if let (Device::Cuda(Some(_)), Some((host, ranks))) = (device, self.machines.crowded()) {
+            return Err(Failure::Request(format!(
+                "--device {device} is one GPU for all {ranks} ranks on {host}; --device cuda gives each rank its own"
+            )));
+        }
+        self.team.order(Order::Device, || device.to_string().into_bytes());
+        let (own, told) = self.opened(asked, device);
+        let failed = told.iter().enumerate().skip(1).find(|(_, reason)| !reason.is_empty());
+        match (own, failed) {
+            (Ok(_), Some((rank, reason))) => {
+                Err(Failure::Request(self.of_rank(rank, &String::from_utf8_lossy(reason))))
+            }
+            (own, _) => own,
+        }
+    }
+
+    /// As a follower: opens the device that the leader names, and tells how it went.
+    fn follow_to(&self, device: &[u8], asked: Option<usize>) -> Option<Threads> {
+        let device = std::str::from_utf8(device).ok().and_then(|name| name.parse().ok());
+        self.opened(asked, device.expect("a device of a leader of the same program")).0.ok()
+    }
+
+    /// Threads with the device of this rank; the leader also gets the reasons of all ranks that have none.
+    fn opened(&self, asked: Option<usize>, device: Device) -> (Result<Threads, Failure>, Vec<Vec<u8>>) {
+        let own = self.own_threads(asked, device.at(self.machines.place(self.team.rank())));
+        let reason = own.as_ref().err().map_or("", Failure::message);
+        let told = self.team.gather(reason.into());
+        (own, told)
+    }
+
+    fn own_threads(&self, asked: Option<usize>, device: Device) -> Result<Threads, Failure> {
         crate::work::threads(asked.or(self.threads), device)
+    }
+
+    /// A message about a rank.
+    fn of_rank(&self, rank: usize, message: &str) -> String {
+        format!("rank {rank} on {}: {message}", self.machines.0[rank].host)
+    }
+
+    /// Does the work of this rank. If a device fails in a team, the process ends at once: other ranks may wait for
+    /// this one and cannot be told. The launcher ends them.
+    pub fn bearing_device_errors<R>(&self, work: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
+        crate::work::bearing_device_errors(|| Ok(work())).unwrap_or_else(|failure| {
+            if self.team.size() == 1 {
+                return Err(failure);
+            }
+            Failure::Run(self.of_rank(self.team.rank(), failure.message())).report();
+            std::process::exit(1)
+        })
     }
 
     /// Tells what the user should know before work begins.
@@ -84,7 +129,7 @@ impl Crew {
                  give it --bind-to none, or --map-by slot:PE={asked}"
             ));
         }
-        self.doubts.iter().for_each(|doubt| crate::terminal::warn(doubt));
+        self.machines.doubts().iter().for_each(|doubt| crate::terminal::warn(doubt));
     }
 
     /// As the leader: the work is done, whatever came of it.

@@ -12,7 +12,7 @@ pub mod sweep;
 pub mod training;
 mod watcher;
 
-pub use device::{Device, bearing_device_errors};
+pub use device::{Device, bearing_device_errors, silence_device_errors};
 pub use watcher::Watcher;
 
 use crate::failure::Failure;

@@ -135,7 +135,7 @@ impl Training {
         let run = self.open(&inputs, tasks)?;
         let config = run.config().clone();
         config.doubts().iter().for_each(|doubt| watcher.warn(doubt));
-        let share = share(&config, &self.team);
+        let share = share(&config, threads, &self.team);
         if share.idle() > 0 {
             watcher.warn(&format!(
                 "{} of {} ranks have nothing to do: a batch of {} is {} chunks of {}; raise train.batch, or start \

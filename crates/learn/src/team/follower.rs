@@ -51,7 +51,7 @@ impl<'a> Follower<'a> {
                     validation.tell(trainer.current());
                 }
                 Order::Ended => (self.trainer, self.validation) = (None, None),
-                Order::Quit | Order::Jobs => return (order, about),
+                Order::Quit | Order::Jobs | Order::Device => return (order, about),
             }
         }
     }

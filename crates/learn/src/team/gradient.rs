@@ -4,6 +4,9 @@
 //! rank adds a slice of the parameters over all chunks, in their order: ranks exchange the slices (every rank
 //! sends its chunks once, in pieces), add, and collect the sums. With a chunk per rank this is as much traffic as
 //! the best sum in any order.
+//!
+//! A GPU gives one gradient for all its samples. Ranks with GPUs therefore bring one gradient each, which are added
+//! in the order of ranks: the last digits of the sum then depend on the number of ranks.
 
 use super::Ranks;
 use super::share::{Share, part};
@@ -13,7 +16,7 @@ use std::ops::Range;
 /// Numbers that a rank sends at once, at most: MPI counts them in 32 bits.
 const MOST: usize = 1 << 28;
 
-/// Adds what all chunks of a batch contribute, given those of this rank. `params` and `terms` are the lengths of
+/// Adds what all chunks of a batch contribute, given the gradients that this rank brings. `params` and `terms` are the lengths of
 /// the sums.
 pub(crate) fn sum(
     ranks: &dyn Ranks,
@@ -34,7 +37,7 @@ fn sum_at_most(
     terms: usize,
 ) -> Gradient<f32> {
     // rank 0 has as many chunks as any
-    let rounds = (share.chunks_of(0) * params).div_ceil(most).max(1);
+    let rounds = (share.gradients_of(0) * params).div_ceil(most).max(1);
     let (mut sums, mut term_sums) = (Vec::with_capacity(params), vec![0.0f64; terms]);
     for round in 0..rounds {
         let range = part(params, rounds, round);
@@ -67,7 +70,7 @@ fn sum_range(
     }
     let own = slice(ranks.rank()).len();
     let to: Vec<usize> = (0..size).map(|rank| mine.len() * (slice(rank).len() + 2 * terms)).collect();
-    let from: Vec<usize> = (0..size).map(|rank| share.chunks_of(rank) * (own + 2 * terms)).collect();
+    let from: Vec<usize> = (0..size).map(|rank| share.gradients_of(rank) * (own + 2 * terms)).collect();
     let received = ranks.exchange(&numbers, &to, &from);
 
     let mut sums = vec![0.0f32; own];
@@ -104,7 +107,7 @@ mod tests {
 
     #[test]
     fn sums_in_one_round_or_many_are_those_of_one_process() {
-        let share = Share { samples: 9, chunk: 1, ranks: 4 };
+        let share = Share { samples: 9, chunk: 1, ranks: 4, at_once: false };
         let expected = Gradient::sum((0..9).map(chunk).collect());
         for most in [MOST, 10, 1] {
             let sums = together(4, |team| {

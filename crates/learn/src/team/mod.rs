@@ -4,7 +4,8 @@
 //! others can help it gives an [`Order`], which all of them hear; the followers do nothing but obey orders
 //! ([`follower`]). The batch of a training is cut into the chunks of a single process, and every rank takes some
 //! of them ([`share`]). What chunks contribute to a gradient is added in the order of the chunks
-//! (`gradient.rs`). Any number of ranks and threads therefore gives the same bits.
+//! (`gradient.rs`). Any number of ranks and threads therefore gives the same bits. On GPUs it is any number of
+//! threads only: a GPU adds up its samples itself.
 //!
 //! How bytes get from one rank to another is behind the trait [`Ranks`]; this crate knows nothing of MPI.
 
@@ -74,10 +75,12 @@ pub enum Order {
     Ended = 6,
     /// Work of the layers above, which they describe.
     Jobs = 7,
+    /// Run programs on a device from now on; the layers above know which.
+    Device = 8,
 }
 
 impl Order {
-    const ALL: [Order; 8] = [
+    const ALL: [Order; 9] = [
         Order::Quit,
         Order::Training,
         Order::Validation,
@@ -86,6 +89,7 @@ impl Order {
         Order::Validate,
         Order::Ended,
         Order::Jobs,
+        Order::Device,
     ];
 }
 

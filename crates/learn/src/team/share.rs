@@ -1,5 +1,7 @@
 //! Who does what: the part of a batch that a rank takes.
 
+use super::Team;
+use cinoc_adjoint::Threads;
 use std::ops::Range;
 
 /// Part `index` of `parts` of `count` things: neighbours, and no part is larger than another by more than one.
@@ -18,9 +20,19 @@ pub struct Share {
     pub chunk: usize,
     /// Ranks.
     pub ranks: usize,
+    /// Whether a rank runs all its chunks at once and brings one sum, as a GPU does.
+    pub at_once: bool,
 }
 
 impl Share {
+    /// Samples that a CPU takes in chunks of `chunk`, distributed over a team. Its ranks run programs where these
+    /// threads do.
+    pub fn new(samples: usize, chunk: usize, threads: &Threads, team: &Team) -> Share {
+        let backend = threads.backend();
+        let chunk = backend.map_or(chunk, |backend| backend.chunk(chunk));
+        Share { samples, chunk, ranks: team.size(), at_once: backend.is_some() }
+    }
+
     /// Chunks of the whole batch.
     pub fn chunks(&self) -> usize {
         self.samples.div_ceil(self.chunk)
@@ -29,6 +41,12 @@ impl Share {
     /// Number of chunks that a rank takes.
     pub fn chunks_of(&self, rank: usize) -> usize {
         part(self.chunks(), self.ranks, rank).len()
+    }
+
+    /// Number of gradients that a rank brings: one per chunk, or the sum of all its chunks.
+    pub fn gradients_of(&self, rank: usize) -> usize {
+        let chunks = self.chunks_of(rank);
+        if self.at_once { chunks.min(1) } else { chunks }
     }
 
     /// Samples that a rank takes.
@@ -74,10 +92,15 @@ mod tests {
 
     #[test]
     fn a_rank_takes_whole_chunks() {
-        let share = Share { samples: 40, chunk: 16, ranks: 2 };
+        let share = Share { samples: 40, chunk: 16, ranks: 2, at_once: false };
         assert_eq!((share.samples_of(0), share.samples_of(1)), (0..32, 32..40));
         let many = Share { ranks: 4, ..share };
         assert_eq!((many.samples_of(2), many.samples_of(3), many.idle()), (32..40, 40..40, 1));
+        let gradients = |share: Share| (0..4).map(|rank| share.gradients_of(rank)).collect::<Vec<_>>();
+        assert_eq!(gradients(many), [1, 1, 1, 0]);
+        assert_eq!(gradients(Share { chunk: 1, ..many }), [10, 10, 10, 10]);
+        assert_eq!(gradients(Share { chunk: 1, at_once: true, ..many }), [1, 1, 1, 1]);
+        assert_eq!(gradients(Share { samples: 3, chunk: 1, at_once: true, ..many }), [1, 1, 1, 0]);
     }
 
     #[test]

@@ -7,8 +7,10 @@ use crate::checkpoint::Checkpoint;
 use crate::learner::Learner;
 use crate::train::{Trainer, Update};
 use crate::validation::{Validated, Validation};
-use cinoc_adjoint::Threads;
+use cinoc_adjoint::backend::{Arranged, Backend, Executable, Gradient, Outcome, Plan, Strategy, on_cpu};
+use cinoc_adjoint::{Real, Threads};
 use cinoc_control::{Cases, Config, Pool, Tasks};
+use std::sync::Arc;
 
 /// What a training leaves: its updates, its validations, its state.
 type Left = (Vec<Update>, Vec<[u64; 3]>, Checkpoint);
@@ -79,6 +81,58 @@ fn any_number_of_ranks_gives_the_bits_of_one_process() {
             let left = led(ranks, &threads, |team| train(&config, &threads, team));
             assert_eq!(left, expected, "{task} with {ranks} ranks of {} threads", threads.count());
         }
+    }
+}
+
+/// The CPU in the manner of a GPU: every sample by itself, and one gradient for all of them.
+struct Device;
+
+struct OnDevice<T>(Arc<dyn Executable<T>>);
+
+impl Backend for Device {
+    fn name(&self) -> String {
+        "a device".into()
+    }
+    fn chunk(&self, _: usize) -> usize {
+        1
+    }
+    fn singles(&self, plan: Plan) -> Arc<dyn Executable<f32>> {
+        Arc::new(OnDevice(on_cpu(plan)))
+    }
+    fn doubles(&self, plan: Plan) -> Arc<dyn Executable<f64>> {
+        Arc::new(OnDevice(on_cpu(plan)))
+    }
+}
+
+impl<T: Real> Executable<T> for OnDevice<T> {
+    fn plan(&self) -> &Plan {
+        self.0.plan()
+    }
+    fn forward(&self, run: &Arranged<'_, T>, threads: &Threads) -> Outcome<T> {
+        self.0.forward(run, threads)
+    }
+    fn gradients(&self, run: &Arranged<'_, T>, threads: &Threads, strategy: Strategy) -> Vec<Gradient<T>> {
+        vec![Gradient::sum(self.0.gradients(run, threads, strategy))]
+    }
+}
+
+#[test]
+fn ranks_with_a_device_each_share_a_training_and_repeat_its_bits() {
+    let device = Threads::one().with_backend(Arc::new(Device));
+    let sets = ["train.batch=6", "train.validation_cases=5", "train.hold=0.5", "noise.sensor=0.01"];
+    let config = config("fkpp1d", &sets);
+    let alone = train(&config, &device, &Team::alone());
+    let near = |one: f64, other: f64| (one - other).abs() < 1e-4 * other.abs();
+    // 7 ranks are one more than there are samples
+    for ranks in [2, 3, 7] {
+        let left = led(ranks, &device, |team| train(&config, &device, team));
+        assert_eq!(left, led(ranks, &device, |team| train(&config, &device, team)), "{ranks} ranks");
+        for (update, expected) in left.0.iter().zip(&alone.0) {
+            assert!(near(update.loss, expected.loss), "{ranks} ranks: {update:?}, alone {expected:?}");
+            assert!(near(update.gradient_norm, expected.gradient_norm), "{update:?}, alone {expected:?}");
+        }
+        let lengths = |left: &Left| left.2.ends.as_ref().map(|ends| (ends.z.len(), ends.xi.len()));
+        assert_eq!(lengths(&left), lengths(&alone), "{ranks} ranks");
     }
 }
 
