@@ -47,7 +47,12 @@ class Policy:
 @final
 class Physics:
     def __new__(
-        cls, task: object, settings: Mapping[str, Any] | None, preset: str, threads: int | None
+        cls,
+        task: object,
+        settings: Mapping[str, Any] | None,
+        preset: str,
+        threads: int | None,
+        device: str,
     ) -> Self: ...
     def facts(self) -> dict[str, Any]: ...
     def cases(self, count: int, seed: int, pool: str) -> list[npt.NDArray[np.float64]]: ...
@@ -97,6 +102,7 @@ def rollout(
     seed: int,
     config: Mapping[str, Any] | None,
     threads: int | None,
+    device: str,
     watch: Watch | None,
 ) -> dict[str, Any]: ...
 def evaluate(
@@ -107,6 +113,7 @@ def evaluate(
     seed: int,
     config: Mapping[str, Any] | None,
     threads: int | None,
+    device: str,
     watch: Watch | None,
 ) -> str: ...
 def sweep_along(
@@ -116,9 +123,12 @@ def sweep_along(
     cases: int,
     out: str | os.PathLike[str] | None,
     threads: int | None,
+    device: str,
     watch: Watch | None,
 ) -> str: ...
-def check_gradients(task: object, preset: str, config: Mapping[str, Any] | None) -> str: ...
+def check_gradients(
+    task: object, preset: str, config: Mapping[str, Any] | None, device: str
+) -> str: ...
 def train(
     task: object,
     preset: str,
@@ -130,6 +140,7 @@ def train(
     cases: str | os.PathLike[str] | Mapping[str, npt.ArrayLike] | None,
     validation: str | os.PathLike[str] | Mapping[str, npt.ArrayLike] | None,
     threads: int | None,
+    device: str,
     watch: Watch | None,
 ) -> tuple[os.PathLike[str], bool]: ...
 def resume(
@@ -137,6 +148,7 @@ def resume(
     updates: int | None,
     task: object,
     threads: int | None,
+    device: str,
     watch: Watch | None,
 ) -> tuple[os.PathLike[str], bool]: ...
 def serve(policies: Sequence[Policy], port: int, token: str | None) -> str: ...

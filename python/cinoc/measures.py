@@ -24,6 +24,7 @@ def evaluate(
     seed: int = 0,
     config: Mapping[str, Any] | None = None,
     threads: int | None = None,
+    device: str = "cpu",
     progress: bool | None = None,
 ) -> dict[str, Any]:
     """Evaluates a policy on cases it has never seen. The result has the fields of `cinoc eval --json`.
@@ -36,7 +37,7 @@ def evaluate(
     >>> found["controlled"]["final"]["mean"] < 0.2 * found["uncontrolled"]["final"]["mean"]
     True
     """
-    asked = (agents, failure(fail), seed, as_dict(config), threads, Watch(progress))
+    asked = (agents, failure(fail), seed, as_dict(config), threads, device, Watch(progress))
     found: dict[str, Any] = json.loads(_native.evaluate(of(policy), as_cases(cases), *asked))
     return found
 
@@ -49,13 +50,15 @@ def sweep(
     cases: int = 50,
     out: str | os.PathLike[str] | None = None,
     threads: int | None = None,
+    device: str = "cpu",
     progress: bool | None = None,
 ) -> dict[str, Any]:
     """Measures a policy along one axis: `"agents"`, `"noise"`, `"failure"`, `"grid"`, `"physics"` or
     `"physics.NAME"`.
 
     `values` are numbers, or multiples of the value in training such as `"x2"`. `out` is a folder for tables
-    and figures. The result has the fields of `cinoc sweep --json`.
+    and figures. `device` is where to compute: `"cpu"`, `"cuda"`, or `"cuda:N"` for the GPU number N. The result
+    has the fields of `cinoc sweep --json`.
 
     >>> import cinoc
     >>> found = cinoc.sweep("agents", "heat1d", [8, 16], cases=2)
@@ -65,21 +68,26 @@ def sweep(
     texts = None if values is None else [str(value) for value in values]
     watch = Watch(progress)
     found: dict[str, Any] = json.loads(
-        _native.sweep_along(of(policy), axis, texts, cases, out, threads, watch)
+        _native.sweep_along(of(policy), axis, texts, cases, out, threads, device, watch)
     )
     return found
 
 
 def check_gradients(
-    task: object, *, preset: str = "default", config: Mapping[str, Any] | None = None
+    task: object,
+    *,
+    preset: str = "default",
+    config: Mapping[str, Any] | None = None,
+    device: str = "cpu",
 ) -> dict[str, Any]:
     """Compares gradients of whole rollouts with central differences, in double precision.
 
-    Raises `cinoc.RunError` if they differ by more than 1e-6.
+    `device` is where to compute: `"cpu"`, `"cuda"`, or `"cuda:N"` for the GPU number N. Raises `cinoc.RunError` if
+    they differ by more than 1e-6.
 
     >>> import cinoc
     >>> cinoc.check_gradients("heat1d")["max_rel_error"] < 1e-6
     True
     """
-    found: dict[str, Any] = json.loads(_native.check_gradients(task, preset, as_dict(config)))
+    found: dict[str, Any] = json.loads(_native.check_gradients(task, preset, as_dict(config), device))
     return found

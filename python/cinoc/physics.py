@@ -33,14 +33,15 @@ class Physics:
         config: Mapping[str, Any] | None = None,
         preset: str = "default",
         threads: int | None = None,
+        device: str = "cpu",
     ) -> None:
         """`task` is a name or a PDE of yours; `config` holds settings of the command line, such as
-        `{"grid.n": 199}`.
+        `{"grid.n": 199}`. `device` is where to compute: `"cpu"`, `"cuda"`, or `"cuda:N"` for the GPU number N.
         """
         changed = dict(config or {})
         if agents is not None:
             changed["agents"] = agents
-        self._native = _native.Physics(task, changed, preset, threads)
+        self._native = _native.Physics(task, changed, preset, threads, device)
         facts = self._native.facts()
         self.task: str = facts["task"]
         self.agents: int = facts["agents"]

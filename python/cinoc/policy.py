@@ -95,6 +95,7 @@ class Policy(_native.Policy):
         seed: int = 0,
         config: Mapping[str, Any] | None = None,
         threads: int | None = None,
+        device: str = "cpu",
         progress: bool | None = None,
     ) -> Rollout:
         """Runs cases with and without control, and gives everything that happened.
@@ -102,7 +103,8 @@ class Policy(_native.Policy):
         `cases` is a number of validation cases, `"test:N"`, `"paper"` (the published ones), a file, or a
         dictionary of the arrays `z0`, `zt` (targets) and optionally `xi0` (where agents start). `fail` is
         `"0.3@100"` or `(0.3, 100)`: 30 % of the agents fail from control step 100 on. `seed` decides on noise
-        and failures. `config` changes settings: `{"noise.sensor": 0.02}`.
+        and failures. `config` changes settings: `{"noise.sensor": 0.02}`. `device` is where to compute: `"cpu"`,
+        `"cuda"`, or `"cuda:N"` for the GPU number N.
 
         >>> import cinoc
         >>> rollout = cinoc.Policy("heat1d").rollout(2, agents=12, config={"time.steps": 20})
@@ -113,7 +115,7 @@ class Policy(_native.Policy):
 
         watch = Watch(progress)
         found = _native.rollout(
-            self, as_cases(cases), agents, failure(fail), seed, as_dict(config), threads, watch
+            self, as_cases(cases), agents, failure(fail), seed, as_dict(config), threads, device, watch
         )
         return Rollout(found)
 

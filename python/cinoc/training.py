@@ -95,6 +95,7 @@ def train(
     cases: Files | None = None,
     validation: Files | None = None,
     threads: int | None = None,
+    device: str = "cpu",
     callback: Callback | None = None,
     progress: bool | None = None,
 ) -> Run:
@@ -105,9 +106,10 @@ def train(
     `{"train": {"updates": 300}}`. `preset` is `"default"` or `"paper"`, `method` is `"cinoc"` or a baseline
     (`"dpc"`, `"ppo"`, `"td3"`, `"mappo"`, `"matd3"`). `out` is the run directory; without it, a new folder in
     `runs`. `init` is a policy to start from, a file, or the name of a shipped policy. `cases` and
-    `validation` are files, or dictionaries of the arrays `z0`, `zt` and optionally `xi0`. `callback(update,
-    metrics)` is called after every update; if it returns False the training stops and `run.finished` is
-    False. Ctrl-C saves a checkpoint and raises KeyboardInterrupt; `cinoc.resume` goes on.
+    `validation` are files, or dictionaries of the arrays `z0`, `zt` and optionally `xi0`. `device` is where to
+    compute: `"cpu"`, `"cuda"`, or `"cuda:N"` for the GPU number N. `callback(update, metrics)` is called after
+    every update; if it returns False the training stops and `run.finished` is False. Ctrl-C saves a checkpoint and
+    raises KeyboardInterrupt; `cinoc.resume` goes on.
 
     >>> import cinoc, tempfile
     >>> small = {"train": {"updates": 3, "batch": 2, "warmup": 1}, "time.steps": 5, "data.pool": 4}
@@ -117,7 +119,7 @@ def train(
     """
     watch, given = Watch(progress, callback), (as_cases(cases), as_cases(validation))
     path, _ = _native.train(
-        task, preset, method, seed, as_dict(config), out, init, *given, threads, watch
+        task, preset, method, seed, as_dict(config), out, init, *given, threads, device, watch
     )
     return Run(path, task=task)
 
@@ -128,12 +130,13 @@ def resume(
     *,
     task: object = None,
     threads: int | None = None,
+    device: str = "cpu",
     callback: Callback | None = None,
     progress: bool | None = None,
 ) -> Run:
     """Continues a run that was stopped, with its own settings; more `updates` extend a finished one.
 
-    `task` is the PDE, if it is none of `cinoc.tasks()`.
+    `task` is the PDE, if it is none of `cinoc.tasks()`. `device` may be another one than before.
 
     >>> import cinoc, tempfile
     >>> small = {"train": {"updates": 3, "batch": 2, "warmup": 1}, "time.steps": 5, "data.pool": 4}
@@ -141,5 +144,5 @@ def resume(
     >>> len(cinoc.resume(run.path, updates=5).metrics["loss"])
     5
     """
-    path, _ = _native.resume(path, updates, task, threads, Watch(progress, callback))
+    path, _ = _native.resume(path, updates, task, threads, device, Watch(progress, callback))
     return Run(path, task=task)

@@ -6,6 +6,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use cinoc::Failure;
+use cinoc::cuda::DeviceError;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::import_exception;
 use pyo3::prelude::*;
@@ -44,15 +45,20 @@ pub fn throw(error: PyErr) -> ! {
     resume_unwind(Box::new(Thrown(error)))
 }
 
-/// Does something that may [`throw`], or panic by a mistake of ours: both become exceptions.
+/// Does something that may [`throw`], whose device may fail, or that may panic by a mistake of ours: all of these
+/// become exceptions.
 pub fn guarded<R>(work: impl FnOnce() -> R) -> PyResult<R> {
     catch_unwind(AssertUnwindSafe(work)).map_err(unwound)
 }
 
 /// The exception of work that was unwound.
 pub fn unwound(payload: Box<dyn Any + Send>) -> PyErr {
-    match payload.downcast::<Thrown>() {
-        Ok(thrown) => thrown.0,
+    let payload = match payload.downcast::<Thrown>() {
+        Ok(thrown) => return thrown.0,
+        Err(payload) => payload,
+    };
+    match payload.downcast::<DeviceError>() {
+        Ok(error) => raised(*error),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked");

@@ -18,6 +18,7 @@ use pyo3::prelude::*;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    cinoc::work::silence_device_errors();
     tasks::register(module)?;
     pde::register(module)?;
     physics::register(module)?;

@@ -23,8 +23,9 @@ fn circumstances(
     fail: Option<String>,
     config: Option<&Bound<'_, PyDict>>,
     asked: Option<i64>,
+    device: &str,
 ) -> PyResult<Circumstances> {
-    let mut sets = sets_of(config)?;
+    let (py, mut sets) = (cases.py(), sets_of(config)?);
     sets.extend(agents.map(|agents| format!("agents={agents}")));
     let cases = match (cases.cast::<PyDict>(), cases.extract::<i64>(), cases.extract::<PathBuf>()) {
         (Ok(arrays), _, _) => CasesFrom::Given(tensors(arrays)?),
@@ -40,7 +41,7 @@ fn circumstances(
         }
     };
     // the number of agents is a setting like the others
-    Ok(Circumstances { agents: None, sets, fail, cases, threads: thread_pool(asked)? })
+    Ok(Circumstances { agents: None, sets, fail, cases, threads: thread_pool(py, asked, device)? })
 }
 
 fn at_least_one(name: &str, count: i64) -> PyResult<usize> {
@@ -50,9 +51,16 @@ fn at_least_one(name: &str, count: i64) -> PyResult<usize> {
     }
 }
 
-/// Threads to use: what was asked for, or all there are.
-pub fn thread_pool(asked: Option<i64>) -> PyResult<Threads> {
-    threads(asked.map(|asked| at_least_one("threads", asked)).transpose()?, Device::Cpu).map_err(raised)
+/// Threads to use: what was asked for, or all there are. Programs run on the device.
+pub fn thread_pool(py: Python<'_>, asked: Option<i64>, device: &str) -> PyResult<Threads> {
+    let asked = asked.map(|asked| at_least_one("threads", asked)).transpose()?;
+    let device = device_of(device)?;
+    py.detach(|| threads(asked, device)).map_err(raised)
+}
+
+/// The device of a name of the command line.
+pub fn device_of(name: &str) -> PyResult<Device> {
+    name.parse().map_err(|reason: String| wrong(reason))
 }
 
 /// A seed.
@@ -71,10 +79,11 @@ fn rollout<'py>(
     seed: i64,
     config: Option<&Bound<'py, PyDict>>,
     threads: Option<i64>,
+    device: &str,
     watch: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let file = policy.get().file.clone();
-    let (asked, seed) = (circumstances(cases, agents, fail, config, threads)?, seed_of(seed)?);
+    let (asked, seed) = (circumstances(cases, agents, fail, config, threads, device)?, seed_of(seed)?);
     let (subject, controlled, uncontrolled) = work(py, watch, |observer| {
         let subject = resolve(&file.config, &asked, observer)?;
         let [controlled, uncontrolled] = evaluation::roll_out(&file, &subject, seed, observer)?;
@@ -129,10 +138,11 @@ fn evaluate(
     seed: i64,
     config: Option<&Bound<'_, PyDict>>,
     threads: Option<i64>,
+    device: &str,
     watch: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let file = policy.get().file.clone();
-    let (asked, seed) = (circumstances(cases, agents, fail, config, threads)?, seed_of(seed)?);
+    let (asked, seed) = (circumstances(cases, agents, fail, config, threads, device)?, seed_of(seed)?);
     work(py, watch, |observer| {
         let subject = resolve(&file.config, &asked, observer)?;
         let evaluated = evaluation::evaluate(&file, &subject, seed, observer, |_| Ok(()))?;
@@ -150,10 +160,11 @@ fn sweep_along(
     cases: i64,
     out: Option<PathBuf>,
     threads: Option<i64>,
+    device: &str,
     watch: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let file = policy.get().file.clone();
-    let (cases, threads) = (at_least_one("cases", cases)?, thread_pool(threads)?);
+    let (cases, threads) = (at_least_one("cases", cases)?, thread_pool(py, threads, device)?);
     work(py, watch, |observer| {
         let results =
             sweep::measure(&file, axis, values.as_deref(), cases, threads, &Team::alone(), observer)?;
@@ -171,10 +182,12 @@ fn check_gradients(
     task: &Bound<'_, PyAny>,
     preset: &str,
     config: Option<&Bound<'_, PyDict>>,
+    device: &str,
 ) -> PyResult<String> {
     let config = config_of(task_of(task)?.as_ref(), preset, "cinoc", config)?;
+    let device = device_of(device)?;
     work(py, None, |_| {
-        let found = gradients::measure(&config, &cinoc::adjoint::Threads::one())?;
+        let found = gradients::measure(&config, &device.with(Threads::one())?)?;
         gradients::check(&found)?;
         Ok(serde_json::to_string(&found).expect("a check is plain data"))
     })

@@ -1,6 +1,5 @@
 //! The physics of a task as a function of fields, positions and actions, and its derivatives.
 
-use cinoc::work::Device;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,6 +8,7 @@ use cinoc::control::agents::start_positions;
 use cinoc::control::physics::{Driven, Path};
 use cinoc::control::{Cases, Config, Pool};
 use cinoc::learn::train::chunk;
+use cinoc::work::Device;
 use numpy::{
     Element, PyArray1, PyArrayDescrMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods,
     ToPyArray,
@@ -16,7 +16,8 @@ use numpy::{
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::errors::{guarded, raised, wrong};
+use crate::errors::{RunError, guarded, raised, throw, wrong};
+use crate::measures::device_of;
 use crate::tasks::{config_of, task_of};
 
 type Programs<T> = Mutex<HashMap<usize, Arc<cinoc::control::physics::Physics<T>>>>;
@@ -25,6 +26,8 @@ type Programs<T> = Mutex<HashMap<usize, Arc<cinoc::control::physics::Physics<T>>
 #[pyclass(frozen, module = "cinoc")]
 pub struct Physics {
     config: Config,
+    /// Where programs run.
+    device: Device,
     /// How many threads; the process that has them, and themselves.
     count: usize,
     threads: Mutex<(u32, Threads)>,
@@ -74,16 +77,18 @@ impl Physics {
         settings: Option<&Bound<'_, PyDict>>,
         preset: &str,
         threads: Option<usize>,
+        device: &str,
     ) -> PyResult<Physics> {
         let mut config = config_of(task_of(task)?.as_ref(), preset, "cinoc", settings)?.plain();
         (config.noise.sensor, config.noise.actuator, config.failure.share) = (0.0, 0.0, 0.0);
         if threads == Some(0) {
             return Err(wrong("threads = 0: must be 1 or more"));
         }
-        let threads = py.detach(|| cinoc::work::threads(threads, Device::Cpu)).map_err(raised)?;
+        let device = device_of(device)?;
+        let threads = py.detach(|| cinoc::work::threads(threads, device)).map_err(raised)?;
         let count = threads.count();
         let threads = Mutex::new((std::process::id(), threads));
-        Ok(Physics { config, count, threads, single: Mutex::default(), double: Mutex::default() })
+        Ok(Physics { config, device, count, threads, single: Mutex::default(), double: Mutex::default() })
     }
 
     /// What the wrapper needs to know.
@@ -172,9 +177,14 @@ impl Physics {
 }
 
 impl Physics {
-    /// The program for so many samples: few samples do not fill a chunk.
-    fn program<T: Precision>(&self, samples: usize) -> Arc<cinoc::control::physics::Physics<T>> {
+    /// The program for so many samples: few samples do not fill a chunk. A device has one for all numbers.
+    fn program<T: Precision>(
+        &self,
+        samples: usize,
+        threads: &Threads,
+    ) -> Arc<cinoc::control::physics::Physics<T>> {
         let chunk = chunk(&self.config).min(samples.next_power_of_two());
+        let chunk = threads.backend().map_or(chunk, |backend| backend.chunk(chunk));
         let mut programs = T::programs(self).lock().unwrap_or_else(PoisonError::into_inner);
         let make = || Arc::new(cinoc::control::physics::Physics::new(&self.config, chunk));
         programs.entry(chunk).or_insert_with(make).clone()
@@ -183,6 +193,12 @@ impl Physics {
     fn threads(&self) -> Threads {
         let mut held = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         let here = std::process::id();
+        if held.0 != here && self.device != Device::Cpu {
+            throw(RunError::new_err(
+                "a GPU cannot be used in a process that was forked after it was opened; start processes with \
+                 \"spawn\"",
+            ));
+        }
         if held.0 != here {
             // threads are lost in a fork, and cannot be told to end
             let again = Threads::new(self.count).unwrap_or_else(|_| Threads::one());
@@ -227,7 +243,11 @@ impl Physics {
     ) -> PyResult<Vec<Option<Bound<'py, PyAny>>>> {
         let arrays = Arrays::<T>::new(given)?;
         let driven = self.driven(samples, steps, &arrays)?;
-        let path = guarded(|| py.detach(|| self.program::<T>(samples).run(&driven, &self.threads())))?;
+        let run = || {
+            let threads = self.threads();
+            self.program::<T>(samples, &threads).run(&driven, &threads)
+        };
+        let path = guarded(|| py.detach(run))?;
         Ok(vec![Some(path.z.to_pyarray(py).into_any()), Some(path.xi.to_pyarray(py).into_any())])
     }
 
@@ -246,7 +266,10 @@ impl Physics {
             _ => Err(wrong("a cotangent has another shape than its value")),
         };
         let path = Path { z: adjoint(4, self.config.state_size())?, xi: adjoint(5, places)? };
-        let pull = || self.program::<T>(samples).pull_back(&driven, &path, &self.threads());
+        let pull = || {
+            let threads = self.threads();
+            self.program::<T>(samples, &threads).pull_back(&driven, &path, &threads)
+        };
         let found = guarded(|| py.detach(pull))?;
         let array = |values: Vec<T>| values.to_pyarray(py).into_any();
         Ok(vec![Some(array(found.z)), Some(array(found.xi)), found.u.map(array), found.v.map(array)])

@@ -35,6 +35,7 @@ fn train(
     cases: Option<&Bound<'_, PyAny>>,
     validation: Option<&Bound<'_, PyAny>>,
     threads: Option<i64>,
+    device: &str,
     watch: Option<Py<PyAny>>,
 ) -> PyResult<(PathBuf, bool)> {
     let tasks = tasks_with(Some(task))?;
@@ -43,7 +44,7 @@ fn train(
     let wanted = Wanted { preset, method, file: None, sets: sets_of(config)?, seed, updates: None };
     let config = wanted.config(task_of(task)?.as_ref()).map_err(raised)?;
     let folder = out.unwrap_or_else(|| unused(default_folder(&config)));
-    let threads = thread_pool(threads)?;
+    let threads = thread_pool(py, threads, device)?;
     let mut given = Given::new(&folder);
     let ran = given.init(init).and_then(|init| {
         let (cases, validation) = (given.cases(cases, "cases")?, given.cases(validation, "validation")?);
@@ -73,6 +74,7 @@ fn resume(
     updates: Option<i64>,
     task: Option<&Bound<'_, PyAny>>,
     threads: Option<i64>,
+    device: &str,
     watch: Option<Py<PyAny>>,
 ) -> PyResult<(PathBuf, bool)> {
     let tasks = tasks_with(task)?;
@@ -82,7 +84,7 @@ fn resume(
         })
         .transpose()?;
     let config = resumed(&folder, &[], updates, &tasks).map_err(raised)?;
-    let threads = thread_pool(threads)?;
+    let threads = thread_pool(py, threads, device)?;
     let (init, cases, validation) = (None, None, None);
     let training =
         Training { config, folder, resume: true, init, cases, validation, threads, team: Team::alone() };
