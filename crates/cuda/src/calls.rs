@@ -10,6 +10,7 @@
 //! is taken before one that needs a barrier: there are then about as many barriers as calls in the longest chain.
 
 use std::collections::HashMap;
+use std::fmt::Write;
 
 /// Memory that calls share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -42,8 +43,10 @@ impl Slot {
 /// Which thread touches a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Number i is touched by thread i modulo their count.
+    /// Number i is touched by thread i modulo their count, or, in slabs, by a thread of the block that has its slab.
     Flat,
+    /// Number i is touched by some thread of the block that has its slab.
+    Slab,
     /// Any other.
     Free,
 }
@@ -61,12 +64,36 @@ pub struct Call {
     pub room: usize,
     /// Operations, roughly.
     pub work: f64,
+    /// Threads that have something to do; the others may be at work on the next call.
+    pub items: usize,
+    /// Threads that share a sum.
+    pub shares: usize,
+    /// Numbers of shared memory that every block uses for itself.
+    pub local: usize,
+    /// Numbers of a slab: each block of a cluster has one of every field. 0 if all threads share all numbers.
+    pub slab: usize,
+    /// Code for one index i, if the call is nothing else for all i below `items`: neighbours become one loop.
+    pub body: Option<String>,
 }
+
+/// Up to so many threads add up a sum without a barrier.
+pub const LANES: usize = 32;
 
 impl Call {
     /// A call that uses no room yet.
     pub fn new(text: String, work: f64) -> Call {
-        Call { text, reads: Vec::new(), writes: Vec::new(), room: 0, work }
+        Call {
+            text,
+            reads: Vec::new(),
+            writes: Vec::new(),
+            room: 0,
+            work,
+            items: usize::MAX,
+            shares: 1,
+            local: 0,
+            slab: 0,
+            body: None,
+        }
     }
     /// Reads a slot, number i by thread i.
     pub fn flat(mut self, slot: Slot) -> Call {
@@ -88,17 +115,56 @@ impl Call {
         self.writes.push((slot, Access::Free));
         self
     }
+    /// Keeps so many threads busy.
+    pub fn items(self, items: usize) -> Call {
+        Call { items, ..self }
+    }
+    /// Computes so many sums, each by `shares` threads.
+    pub fn sums(mut self, count: usize, shares: usize) -> Call {
+        self.items = (count * shares).next_multiple_of(LANES);
+        self.shares = shares;
+        self.room(if shares > LANES { count * shares } else { 0 })
+    }
+    /// Writes the sums to a slot: sum i by thread i, unless lanes share it.
+    pub fn takes(self, slot: Slot) -> Call {
+        if self.shares > 1 && self.shares <= LANES { self.fills(slot) } else { self.writes(slot) }
+    }
+    /// Writes a slot slab by slab.
+    pub fn writes_slabs(mut self, slot: Slot) -> Call {
+        self.writes.push((slot, Access::Slab));
+        self
+    }
+    /// Works on slabs of so many numbers, all blocks at the same time.
+    pub fn slabs(self, slab: usize) -> Call {
+        Call { slab, ..self }
+    }
     /// Uses so many numbers of room.
     pub fn room(mut self, numbers: usize) -> Call {
         self.room = numbers;
         self
     }
-    /// Its code for a cluster of so many blocks, with the room it got.
-    fn code(&self, cluster: usize, room: Option<Slot>) -> String {
+    /// Its code for a cluster of so many blocks, with the room it got, counted from thread `first`.
+    fn code(&self, cluster: usize, room: Option<Slot>, first: usize) -> String {
         let team = if cluster > 1 && !self.whole(cluster) { "one" } else { "all" };
+        let team = if first > 0 { &format!("from({team}, {first})") } else { team };
         let Some(room) = room else { return self.text.replace("TEAM", team) };
         let text = self.text.replace("TEAM.room", &room.name());
         text.replace("TEAM", &format!("with_room({team}, {})", room.name()))
+    }
+    /// Whether it adds to what it writes, as its text says.
+    pub fn adds(&self) -> bool {
+        self.text.contains("ADD") || self.text.contains("+=")
+    }
+    /// Touches other slots instead.
+    pub fn rename(&mut self, other: impl Fn(Slot) -> Slot) {
+        let changed = |slot: Slot| Some((slot.name(), other(slot).name())).filter(|(old, new)| old != new);
+        let names: HashMap<String, String> = self.touched().filter_map(|(slot, ..)| changed(slot)).collect();
+        if names.is_empty() {
+            return;
+        }
+        self.reads.iter_mut().chain(&mut self.writes).for_each(|(slot, _)| *slot = other(*slot));
+        self.text = renamed(&self.text, &names);
+        self.body = self.body.as_ref().map(|body| renamed(body, &names));
     }
     /// All that it touches besides its room, and whether it writes there.
     pub fn touched(&self) -> impl Iterator<Item = (Slot, Access, bool)> + '_ {
@@ -124,8 +190,25 @@ impl Call {
     }
     /// Whether all blocks of a cluster make it.
     pub fn whole(&self, cluster: usize) -> bool {
-        cluster > 1 && self.work >= WHOLE
+        cluster > 1 && (self.work >= WHOLE || self.slab > 0)
     }
+}
+
+/// The text with other words.
+fn renamed(text: &str, names: &HashMap<String, String>) -> String {
+    let mut changed = String::new();
+    let mut word = String::new();
+    for c in text.chars().chain([' ']) {
+        if c.is_alphanumeric() || c == '_' {
+            word.push(c);
+            continue;
+        }
+        changed.push_str(names.get(&word).unwrap_or(&word));
+        changed.push(c);
+        word.clear();
+    }
+    changed.pop();
+    changed
 }
 
 /// From so many operations on, all blocks share the work: the barrier around it costs about as much as one block
@@ -141,7 +224,10 @@ struct Event {
     write: bool,
     access: Access,
     whole: bool,
-    /// Whether the first block has waited for its own threads since.
+    /// The thread that its call was counted from, and the numbers of its slabs.
+    first: usize,
+    slab: usize,
+    /// Whether the threads of the block that it happened in have waited for each other since.
     settled: bool,
 }
 
@@ -149,25 +235,67 @@ struct Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Wait {
     No,
+    /// The threads of the first block for each other.
     Block,
+    /// The threads of every block for each other.
+    Blocks,
+    /// All for all.
     Cluster,
+}
+
+/// A loop that several calls can be part of: its indices, its slabs, whether all blocks share it, and the thread that it
+/// is counted from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Loop {
+    items: usize,
+    slab: usize,
+    whole: bool,
+    first: usize,
+}
+
+impl Loop {
+    /// The loop of a call, if it is one.
+    fn of(call: &Call, whole: bool, first: usize) -> Option<Loop> {
+        let Call { items, slab, .. } = *call;
+        call.body.is_some().then_some(Loop { items, slab, whole, first })
+    }
 }
 
 /// Writes calls, with barriers where they are needed.
 pub struct Schedule {
     cluster: usize,
+    /// What the warps of a block do until the next barrier, in cycles, roughly.
+    load: Vec<f64>,
     events: HashMap<Slot, Vec<Event>>,
     alone: bool,
+    /// The loop that is being written.
+    open: Option<Loop>,
     /// Code so far.
     pub text: String,
     /// Barriers of one block and of the cluster that were written.
     pub barriers: [usize; 2],
+    /// Calls that are timed, if they are: each then ends with a barrier.
+    timed: Option<Vec<String>>,
 }
 
 impl Schedule {
-    /// For clusters of so many blocks.
-    pub fn new(cluster: usize) -> Schedule {
-        Schedule { cluster, events: HashMap::new(), alone: false, text: String::new(), barriers: [0; 2] }
+    /// For clusters of so many blocks with so many threads.
+    pub fn new(cluster: usize, threads: usize) -> Schedule {
+        Schedule {
+            cluster,
+            load: vec![0.0; (threads / LANES).max(1)],
+            events: HashMap::new(),
+            alone: false,
+            open: None,
+            text: String::new(),
+            barriers: [0; 2],
+            timed: None,
+        }
+    }
+
+    /// The same with every call timed; `calls` are those of other schedules.
+    pub fn timed(self, calls: Option<Vec<String>>) -> Schedule {
+        Schedule { timed: calls, ..self }
     }
 
     /// Code that is not a call: a loop, a brace.
@@ -177,7 +305,15 @@ impl Schedule {
         self.text.push('\n');
     }
 
+    /// Ends the loop that is being written.
+    fn close(&mut self) {
+        if self.open.take().is_some() {
+            self.text.push_str("});\n");
+        }
+    }
+
     fn leave(&mut self) {
+        self.close();
         if std::mem::take(&mut self.alone) {
             self.text.push_str("}\n");
         }
@@ -189,22 +325,24 @@ impl Schedule {
         self.text.push_str("meet(all);\n");
         self.barriers[usize::from(self.cluster > 1)] += 1;
         self.events.clear();
+        self.load.fill(0.0);
     }
 
-    /// What must be waited for before something is touched.
-    fn wait(&self, touched: impl Iterator<Item = (Slot, Access, bool)>, whole: bool) -> Wait {
-        let mut wait = Wait::No;
+    /// What must be waited for before something is touched by a call that is counted from `first`.
+    fn wait(&self, touched: impl Iterator<Item = (Slot, Access, bool)>, call: &Call, first: usize) -> Wait {
+        let (whole, mut wait) = (call.whole(self.cluster), Wait::No);
         for (slot, access, write) in touched {
             for event in self.events.get(&slot).into_iter().flatten().filter(|e| e.write || write) {
-                let same = event.whole == whole && event.access == Access::Flat && access == Access::Flat;
-                if same {
+                let alike = event.whole == whole && event.slab == call.slab;
+                if alike && event.access == Access::Flat && access == Access::Flat && event.first == first {
                     continue;
                 }
-                if self.cluster > 1 && (event.whole || whole) {
+                let in_slabs = event.access != Access::Free && access != Access::Free && call.slab > 0;
+                if self.cluster > 1 && (event.whole || whole) && !(alike && in_slabs) {
                     return Wait::Cluster;
                 }
                 if !event.settled {
-                    wait = Wait::Block;
+                    wait = wait.max(if whole { Wait::Blocks } else { Wait::Block });
                 }
             }
         }
@@ -213,11 +351,30 @@ impl Schedule {
 
     /// The best room for a call, and what it must wait for.
     fn room(&self, call: &Call) -> (Option<Slot>, Wait) {
-        let whole = call.whole(self.cluster);
-        let used = |slot: Slot| self.wait([(slot, Access::Free, true)].into_iter(), whole);
+        let used = |slot: Slot| self.wait([(slot, Access::Free, true)].into_iter(), call, 0);
         let best =
             call.rooms(self.cluster).into_iter().map(|slot| (used(slot), slot)).min_by_key(|(wait, _)| *wait);
         best.map_or((None, Wait::No), |(wait, slot)| (Some(slot), wait))
+    }
+
+    /// Warps that a call keeps busy.
+    fn warps(&self, call: &Call) -> usize {
+        call.items.div_ceil(LANES).clamp(1, self.load.len())
+    }
+
+    /// The thread that a call is best counted from, and what it must wait for: if possible nothing, then where there
+    /// is least to do.
+    fn place(&self, call: &Call) -> (Wait, usize) {
+        let (whole, warps, all) = (call.whole(self.cluster), self.warps(call), self.load.len());
+        if whole || 2 * warps > all {
+            return (self.wait(call.touched(), call, 0), 0);
+        }
+        let busy = |first: usize| (0..warps).map(|i| self.load[(first + i) % all]).fold(0.0, f64::max);
+        let choices = (0..all)
+            .step_by(warps)
+            .map(|first| (self.wait(call.touched(), call, first * LANES), busy(first), first * LANES));
+        let best = choices.min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        best.map_or((Wait::No, 0), |(wait, _, first)| (wait, first))
     }
 
     /// Writes calls, those first that need no barrier.
@@ -237,9 +394,11 @@ impl Schedule {
             let ready = left.iter().enumerate().filter(|(_, i)| before[**i] == 0);
             let cost = |&(_, i): &(usize, &usize)| {
                 let call = &calls[*i];
-                let wait = self.wait(call.touched(), call.whole(self.cluster)).max(self.room(call).1);
-                // while the first block is at work alone, it goes on
-                (wait, self.alone == call.whole(self.cluster), *i)
+                let wait = self.place(call).0.max(self.room(call).1);
+                let whole = call.whole(self.cluster);
+                // while the first block is at work alone, it goes on; and a loop goes on if it can
+                let apart = !self.open.is_some_and(|open| Loop::of(call, whole, open.first) == Some(open));
+                (wait, self.alone == whole, apart, *i)
             };
             let (place, &i) = ready.min_by_key(cost).expect("the first one left is ready");
             left.remove(place);
@@ -252,28 +411,89 @@ impl Schedule {
     pub fn call(&mut self, call: &Call) {
         let whole = call.whole(self.cluster);
         let (room, wait) = self.room(call);
-        match wait.max(self.wait(call.touched(), whole)) {
+        match wait.max(self.place(call).0) {
             Wait::No => {}
             Wait::Block if self.cluster > 1 => {
+                self.close();
                 self.enter();
                 self.text.push_str("meet(one);\n");
                 self.barriers[0] += 1;
-                let alone = self.events.values_mut().flatten().filter(|event| !event.whole);
-                alone.for_each(|event| event.settled = true);
+                self.settle();
             }
-            Wait::Block | Wait::Cluster => self.meet(),
+            Wait::Blocks if self.cluster > 1 => {
+                self.leave();
+                self.text.push_str("meet(one);\n");
+                self.barriers[0] += 1;
+                self.settle();
+            }
+            Wait::Block | Wait::Blocks | Wait::Cluster => self.meet(),
         }
-        if self.cluster > 1 && !whole {
-            self.enter();
-        } else {
-            self.leave();
+        let (_, first) = self.place(call);
+        let warps = self.warps(call);
+        let busy = 50.0 + 6.0 * call.work / (warps * LANES) as f64;
+        let all = self.load.len();
+        (0..warps).for_each(|i| self.load[(first / LANES + i) % all] += busy);
+        let this = Loop::of(call, whole, first);
+        let goes_on = this.is_some() && self.open == this;
+        if !goes_on {
+            self.close();
+            if self.cluster > 1 && !whole { self.enter() } else { self.leave() }
         }
-        self.text.push_str(&call.code(self.cluster, room));
-        self.text.push('\n');
+        match &call.body {
+            Some(body) => {
+                if !goes_on {
+                    let Call { items, slab, .. } = call;
+                    let text = match slab {
+                        0 => format!("each<{items}>(TEAM, [&](int i) {{\n"),
+                        _ => format!("each_in_slabs<{items}, {slab}>(one, [&](int i) {{\n"),
+                    };
+                    self.text.push_str(&Call { text, ..call.clone() }.code(self.cluster, room, first));
+                    self.open = this;
+                }
+                let _ = writeln!(self.text, "{{ {body} }}");
+            }
+            None => {
+                self.text.push_str(&call.code(self.cluster, room, first));
+                self.text.push('\n');
+            }
+        }
         let room = room.map(|slot| (slot, Access::Free, true));
         for (slot, access, write) in call.touched().chain(room) {
-            self.events.entry(slot).or_default().push(Event { write, access, whole, settled: false });
+            self.events.entry(slot).or_default().push(Event {
+                write,
+                access,
+                whole,
+                first,
+                slab: call.slab,
+                settled: false,
+            });
         }
+        self.time(call);
+    }
+
+    /// The threads of the first block have waited for each other.
+    fn settle(&mut self) {
+        self.events
+            .values_mut()
+            .flatten()
+            .filter(|event| !event.whole)
+            .for_each(|event| event.settled = true);
+        self.load.fill(0.0);
+    }
+
+    /// Times the call that was just written, if calls are timed.
+    fn time(&mut self, call: &Call) {
+        let Some(calls) = &mut self.timed else { return };
+        let number = calls.len();
+        calls.push(call.text.clone());
+        self.close();
+        if self.alone {
+            self.text.push_str("meet(one);\n");
+            self.settle();
+        } else {
+            self.meet();
+        }
+        let _ = writeln!(self.text, "TIMED({number})");
     }
 
     /// What follows is for the first block alone.
@@ -283,9 +503,9 @@ impl Schedule {
         }
     }
 
-    /// The code.
-    pub fn finish(mut self) -> (String, [usize; 2]) {
+    /// The code, its barriers, and the calls that are timed.
+    pub fn finish(mut self) -> (String, [usize; 2], Option<Vec<String>>) {
         self.leave();
-        (self.text, self.barriers)
+        (self.text, self.barriers, self.timed)
     }
 }

@@ -69,6 +69,7 @@ pub fn compile(source: &str, real: &str, architecture: &str) -> Result<Compiled,
 }
 
 /// Machine code on disk, by the hash of its source.
+#[derive(Clone)]
 pub struct Cache {
     folder: Option<PathBuf>,
 }

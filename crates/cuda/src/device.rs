@@ -12,17 +12,15 @@ use cudarc::driver::{
     PushKernelArg, ValidAsZeroBits,
 };
 use cudarc::nvrtc::Ptx;
+use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// A GPU.
 pub struct Cuda {
-    context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
-    cache: Cache,
-    /// `sm_90`, for example.
-    architecture: String,
+    compiler: Compiler,
     clusters: bool,
     shared: usize,
     processors: usize,
@@ -36,6 +34,8 @@ pub struct Choice {
     pub threads: Option<usize>,
     /// Blocks of a cluster.
     pub cluster: Option<usize>,
+    /// Times every call of a device function, and tells at the end.
+    pub timed: bool,
 }
 
 /// Why there is no device to work with.
@@ -55,6 +55,15 @@ fn because(what: &str) -> impl Fn(DriverError) -> NoDevice + '_ {
 }
 
 impl Cuda {
+    /// Devices that this process sees. If there are none, whoever opens the first hears the reason.
+    pub fn count() -> usize {
+        // SAFETY: the library is only looked for. Without this question a call of the driver would panic.
+        if !unsafe { cudarc::driver::sys::is_culib_present() } {
+            return 0;
+        }
+        CudaContext::device_count().map_or(0, |count| count as usize)
+    }
+
     /// Opens device `ordinal`; compiled code is kept in `cache`, if given.
     pub fn open(ordinal: usize, cache: Option<&Path>) -> Result<Cuda, NoDevice> {
         Cuda::with(ordinal, cache, Choice::default())
@@ -89,12 +98,14 @@ impl Cuda {
         let stream = context.default_stream();
         Ok(Cuda {
             stream,
-            cache: Cache::new(cache),
-            architecture: format!("sm_{major}{minor}"),
+            compiler: Compiler {
+                context,
+                cache: Cache::new(cache),
+                architecture: format!("sm_{major}{minor}"),
+            },
             clusters: major >= 9,
             shared,
             processors,
-            context,
             choice,
         })
     }
@@ -109,7 +120,8 @@ impl Cuda {
             work if work < 200e6 => 8,
             _ => 16,
         });
-        Spread { threads: self.choice.threads.unwrap_or(256), cluster, shared: self.shared - 1024 }
+        let Choice { threads, timed, .. } = self.choice;
+        Spread { threads: threads.unwrap_or(512), cluster, shared: self.shared - 1024, timed }
     }
 
     fn compile<T: Real + DeviceRepr + ValidAsZeroBits>(&self, plan: Plan) -> Arc<dyn Executable<T>> {
@@ -127,40 +139,55 @@ impl Cuda {
     }
 
     fn load<T: Real + DeviceRepr + ValidAsZeroBits>(&self, code: Code) -> Result<OnDevice<T>, String> {
-        let real = if size_of::<T>() == 4 { "float" } else { "double" };
-        let binary = self.cache.binary(&code.text, real, &self.architecture).map_err(|error| error.0)?;
-        let loaded = |error: DriverError| format!("the device does not load its code: {error}");
-        let module = self.context.load_module(Ptx::from_binary(binary)).map_err(loaded)?;
-        let kernel = |name: &str| -> Result<CudaFunction, String> {
-            let function = module.load_function(name).map_err(loaded)?;
-            let set = |attribute, value| function.set_attribute(attribute, value).map_err(loaded);
-            set(
-                FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                code.shared_bytes as i32,
-            )?;
-            if code.spread.cluster > 8 {
-                set(FunctionAttribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)?;
-            }
-            Ok(function)
-        };
-        let mut kernels = vec![kernel(Entry::Forward.name())?];
-        if code.differentiated {
-            kernels.push(kernel(Entry::GradientAgain.name())?);
-            kernels.push(kernel(Entry::GradientStored.name())?);
-        }
+        let loaded = |error: DriverError| format!("the device does not take its tables: {error}");
         let indices = if code.tables.indices.is_empty() { vec![0] } else { code.tables.indices.clone() };
         let mut constants = numbers::<T>(&code);
         constants.resize(constants.len().max(1), T::default());
         Ok(OnDevice {
-            kernels,
-            add_up: module.load_function("add_up").map_err(loaded)?,
+            kernels: std::array::from_fn(|_| OnceLock::new()),
+            compiler: self.compiler.clone(),
             tables: self.stream.clone_htod(&constants).map_err(loaded)?,
             indices: self.stream.clone_htod(&indices).map_err(loaded)?,
             stream: self.stream.clone(),
             processors: self.processors,
+            clocks: self.stream.alloc_zeros(code.timed.len().max(1)).map_err(loaded)?,
             code,
             rooms: Mutex::new(Rooms::default()),
+            decided: Mutex::default(),
         })
+    }
+}
+
+/// What makes kernels.
+#[derive(Clone)]
+struct Compiler {
+    context: Arc<CudaContext>,
+    cache: Cache,
+    /// `sm_90`, for example.
+    architecture: String,
+}
+
+/// A kernel with the one that adds up what samples contribute.
+#[derive(Clone)]
+struct Kernel {
+    sweep: CudaFunction,
+    add_up: CudaFunction,
+}
+
+impl Compiler {
+    /// One kernel of a program, from the cache or compiled now.
+    fn kernel(&self, code: &Code, real: &str, entry: Entry) -> Result<Kernel, String> {
+        let source = code.only(entry);
+        let binary = self.cache.binary(&source, real, &self.architecture).map_err(|error| error.0)?;
+        let loaded = |error: DriverError| format!("the device does not load its code: {error}");
+        let module = self.context.load_module(Ptx::from_binary(binary)).map_err(loaded)?;
+        let sweep = module.load_function(entry.name()).map_err(loaded)?;
+        let set = |attribute, value| sweep.set_attribute(attribute, value).map_err(loaded);
+        set(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, code.shared_bytes as i32)?;
+        if code.spread.cluster > 8 {
+            set(FunctionAttribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)?;
+        }
+        Ok(Kernel { sweep, add_up: module.load_function("add_up").map_err(loaded)? })
     }
 }
 
@@ -170,7 +197,7 @@ fn throw(error: String) -> ! {
 
 impl Backend for Cuda {
     fn name(&self) -> String {
-        self.context.name().unwrap_or_else(|_| "CUDA device".into())
+        self.compiler.context.name().unwrap_or_else(|_| "CUDA device".into())
     }
     fn chunk(&self, _: usize) -> usize {
         1
@@ -196,6 +223,7 @@ struct Arguments<T> {
     indices: u64,
     rooms: [u64; 3],
     answers: [u64; 7],
+    clocks: u64,
 }
 
 // SAFETY: plain numbers in the layout of C.
@@ -214,15 +242,31 @@ impl<T> Default for Rooms<T> {
 }
 
 struct OnDevice<T> {
-    /// Forward; with an objective also the gradient, computed again and stored.
-    kernels: Vec<CudaFunction>,
-    add_up: CudaFunction,
+    /// Kernels by their entry; each is compiled when it is first needed.
+    kernels: [OnceLock<Kernel>; 3],
+    compiler: Compiler,
     tables: CudaSlice<T>,
     indices: CudaSlice<i32>,
     stream: Arc<CudaStream>,
     processors: usize,
     code: Code,
+    clocks: CudaSlice<i64>,
     rooms: Mutex<Rooms<T>>,
+    /// Whether values are stored, by samples and steps.
+    decided: Mutex<HashMap<(usize, usize), bool>>,
+}
+
+/// Tells what timed calls took, longest first.
+impl<T> Drop for OnDevice<T> {
+    fn drop(&mut self) {
+        if self.code.timed.is_empty() {
+            return;
+        }
+        let clocks = self.stream.clone_dtoh(&self.clocks).unwrap_or_default();
+        let mut told: Vec<(&i64, &String)> = clocks.iter().zip(&self.code.timed).collect();
+        told.sort_by_key(|(cycles, _)| -**cycles);
+        told.iter().for_each(|(cycles, call)| eprintln!("cycles {cycles} {call}"));
+    }
 }
 
 /// At least so many numbers in a room, and its address.
@@ -274,6 +318,16 @@ fn download<X: DeviceRepr + Clone + Default>(
 }
 
 impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
+    /// A kernel, ready to be launched.
+    fn kernel(&self, entry: Entry) -> Result<&Kernel, String> {
+        let place = &self.kernels[entry as usize];
+        if place.get().is_none() {
+            let real = if size_of::<T>() == 4 { "float" } else { "double" };
+            let _ = place.set(self.compiler.kernel(&self.code, real, entry)?);
+        }
+        place.get().ok_or_else(|| "a kernel that was just made is missing".into())
+    }
+
     /// Teams that work at the same time.
     fn teams(&self, kernel: &CudaFunction, samples: usize) -> Result<usize, String> {
         let Spread { threads, cluster, .. } = self.code.spread;
@@ -302,12 +356,8 @@ impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
 
     fn run(&self, entry: Entry, job: &Job<'_, T>) -> Result<Answer<T>, String> {
         let (code, run, sizes, stream) = (&self.code, job.run, job.sizes, &self.stream);
-        let kernel = match entry {
-            Entry::Forward => &self.kernels[0],
-            Entry::GradientAgain => &self.kernels[1],
-            Entry::GradientStored => &self.kernels[2],
-        };
-        let teams = self.teams(kernel, run.samples)?;
+        let Kernel { sweep, add_up } = self.kernel(entry)?;
+        let teams = self.teams(sweep, run.samples)?;
         let mut rooms = self.rooms.lock().map_err(|_| "an earlier launch failed")?;
         let Rooms { numbers, doubles } = &mut *rooms;
         let (gradient, stored) = (entry != Entry::Forward, entry == Entry::GradientStored);
@@ -346,6 +396,7 @@ impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
             indices: self.indices.device_ptr(stream).0,
             rooms: [at[4], at[5], at[6]],
             answers: [terms, at[7], at[8], at[9], at[10], at[11], at[12]],
+            clocks: self.clocks.device_ptr(stream).0,
         };
         let Spread { threads, cluster, .. } = code.spread;
         let config = LaunchConfig {
@@ -355,12 +406,12 @@ impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
         };
         let failed = |error: DriverError| format!("the device does not start {}: {error}", entry.name());
         // SAFETY: the kernel takes this structure, and every array has the length that its code expects.
-        unsafe { stream.launch_builder(kernel).arg(&arguments).launch(config) }.map_err(failed)?;
+        unsafe { stream.launch_builder(sweep).arg(&arguments).launch(config) }.map_err(failed)?;
         if sizes.params > 0 {
             let (samples, parts, sum) = (run.samples as i32, at[9], at[13]);
             let blocks = LaunchConfig::for_num_elems(sizes.params as u32);
             // SAFETY: as above; the parts of all samples were written by the launch before.
-            unsafe { stream.launch_builder(&self.add_up).arg(&samples).arg(&parts).arg(&sum).launch(blocks) }
+            unsafe { stream.launch_builder(add_up).arg(&samples).arg(&parts).arg(&sum).launch(blocks) }
                 .map_err(failed)?;
         }
         let answer = Answer {
@@ -383,6 +434,15 @@ impl<T: Real + DeviceRepr + ValidAsZeroBits> Processor<T> for OnDevice<T> {
     }
 
     fn stores(&self, samples: usize, steps: usize) -> bool {
+        // the question takes the driver longer than a launch: it is asked once for a size
+        let mut decided = self.decided.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        *decided.entry((samples, steps)).or_insert_with(|| self.has_room(samples, steps))
+    }
+}
+
+impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
+    /// Whether the device has memory for the stored values of so many samples and steps.
+    fn has_room(&self, samples: usize, steps: usize) -> bool {
         let most = self.processors * 2048 / self.code.spread.threads / self.code.spread.cluster;
         let bytes = samples.min(most) as f64 * (steps * self.code.store * size_of::<T>()) as f64;
         let have =

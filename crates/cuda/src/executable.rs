@@ -17,6 +17,9 @@ pub enum Entry {
 }
 
 impl Entry {
+    /// All of them.
+    pub const ALL: [Entry; 3] = [Entry::Forward, Entry::GradientAgain, Entry::GradientStored];
+
     /// Its name in the code.
     pub fn name(self) -> &'static str {
         match self {

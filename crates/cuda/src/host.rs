@@ -34,6 +34,7 @@ struct Arguments<T> {
     dfixed: *mut T,
     dstates: *mut T,
     dsequences: *mut T,
+    clocks: *mut i64,
 }
 
 /// The host as a backend.
@@ -58,7 +59,16 @@ impl Host {
             let (real, single) =
                 if size_of::<T>() == 4 { ("float", "-DSINGLE") } else { ("double", "-DDOUBLE") };
             let done = Command::new("g++")
-                .args(["-std=c++17", "-O1", "-shared", "-fPIC", "-Wall", "-Wextra", single])
+                .args([
+                    "-std=c++17",
+                    "-O1",
+                    "-shared",
+                    "-fPIC",
+                    "-Wall",
+                    "-Wextra",
+                    "-Wno-unused-parameter",
+                    single,
+                ])
                 .arg(format!("-DREAL={real}"))
                 .arg("-o")
                 .args([&library, &source])
@@ -142,6 +152,7 @@ impl<T: Real> Processor<T> for OnHost<T> {
             dfixed: answer.fixed.as_mut_ptr(),
             dstates: answer.states.as_mut_ptr(),
             dsequences: answer.sequences.as_mut_ptr(),
+            clocks: std::ptr::null_mut(),
         };
         // SAFETY: the kernel is compiled for this structure and this precision, and all arrays have the lengths
         // that the plan says.

@@ -10,6 +10,7 @@
 //! | `device/*.h` | the device functions of all primitives, in the common subset of CUDA C++ and C++ |
 //! | `lower/` | from an operation of a plan to calls of device functions |
 //! | `calls.rs` | what calls touch, and where barriers are needed |
+//! | `versions.rs` | memory of their own for small values that share a slot |
 //! | `memory.rs` | which slots live in shared memory |
 //! | `sweep.rs` | the code of a forward sweep and of a gradient |
 //! | `executable.rs` | what goes to a processor and what comes back |
@@ -26,8 +27,9 @@ mod lower;
 mod memory;
 mod sweep;
 mod tables;
+mod versions;
 
 pub use device::{Choice, Cuda, NoDevice};
-pub use executable::DeviceError;
+pub use executable::{DeviceError, Entry};
 pub use sweep::{Code, Spread, generate};
 pub use tables::Tables;

@@ -5,10 +5,13 @@
 //! store, values that take much arithmetic go there instead of being computed again.
 
 use crate::calls::{Call, Schedule, Slot};
+use crate::executable::Entry;
 use crate::lower::Lower;
 use crate::memory::Memory;
 use crate::tables::Tables;
+use crate::versions::{Lengths, separate};
 use cinoc_adjoint::backend::{Op, Placed, Plan};
+use std::collections::HashMap;
 use std::fmt::Write;
 
 /// How the work on a sample is spread.
@@ -20,6 +23,8 @@ pub struct Spread {
     pub cluster: usize,
     /// Bytes of shared memory that a block may use.
     pub shared: usize,
+    /// Whether every call is timed. Nothing overlaps then, so sums are larger than the whole.
+    pub timed: bool,
 }
 
 /// A program as source code, with what must be known to run it.
@@ -42,6 +47,8 @@ pub struct Code {
     pub barriers: [usize; 2],
     /// Whether there are kernels for the gradient.
     pub differentiated: bool,
+    /// Calls that are timed, in the order of their clocks.
+    pub timed: Vec<String>,
 }
 
 /// The device functions, in the order they need each other.
@@ -60,9 +67,17 @@ const FUNCTIONS: [&str; 9] = [
 /// Functions of larger programs are compiled once and called, not inlined.
 const LARGE: usize = 200;
 
+/// `to[i] = value` for n numbers, each by its own thread.
+fn filled(n: usize, mode: &str, to: &str, value: &str) -> Call {
+    let text = format!("fill<{n}, {mode}, 4>(TEAM, {to}, [&](int i) {{ return {value}; }});");
+    // where a thread has one or two numbers they need not be asked for at once
+    let body = (n <= 512).then(|| format!("put<{mode}>({to} + i, {value});"));
+    Call { body, ..Call::new(text, 8.0 * n as f64).items(n) }
+}
+
 /// A copy of n numbers, each by its own thread.
 fn copy(n: usize, to: &str, from: &str) -> Call {
-    Call::new(format!("copy<{n}>(TEAM, {to}, {from});"), n as f64)
+    filled(n, "WRITE", to, &format!("{from}[i]"))
 }
 
 /// The first of some choices whose number is `index`, as an expression.
@@ -73,6 +88,40 @@ fn chosen(index: &str, choices: &[String]) -> String {
         let _ = write!(text, "{index} == {k} ? {choice} : ");
     }
     text + &choices[last]
+}
+
+/// Slots begin at multiples of this many numbers.
+const ALIGNED: usize = 4;
+
+/// Numbers that a step back needs, in the history or in the store. `T_0` in the place stands for the step, `T_1` for
+/// the one after it.
+struct Fetched {
+    slot: Slot,
+    numbers: usize,
+    from: String,
+}
+
+impl Fetched {
+    fn from(&self, t: &str) -> String {
+        self.from.replace("T_0", t).replace("T_1", &format!("({t} + 1)"))
+    }
+
+    /// Code that sends for the numbers of step t, if the slot has a second place for them.
+    fn sent(&self, memory: &Memory, t: &str) -> Option<String> {
+        let (to, n) = (memory.fetched(self.slot, t)?, self.numbers);
+        Some(format!("send<{n}>(one, {to}, {});\n", self.from(t)))
+    }
+
+    /// A copy of the numbers of this step.
+    fn copied(&self) -> Call {
+        copy(self.numbers, &self.slot.name(), &self.from("t")).writes(self.slot)
+    }
+}
+
+/// Code for the first block alone that sends for all numbers of step t.
+fn send(fetched: &[Fetched], memory: &Memory, t: &str) -> String {
+    let each: String = fetched.iter().filter_map(|one| one.sent(memory, t)).collect();
+    if each.is_empty() { each } else { format!("if (leader) {{\n{each}}}\n") }
 }
 
 /// Copies between slots and arrays of the run; `at` is code of the place of a sample's numbers.
@@ -125,27 +174,36 @@ impl Places<'_> {
         each.collect()
     }
 
-    /// The states in their slots, to the history or from it.
-    fn history(&self, forth: bool, t: &str) -> Vec<Call> {
-        let (offsets, all) = Places::offsets(&self.plan.states);
+    /// First number of every state in the history of a step, and their sum.
+    fn history(&self) -> (Vec<usize>, usize) {
+        let mut sum = 0;
+        let offsets = self.plan.states.iter().map(|state| {
+            let at = sum;
+            sum += state.shape.size().next_multiple_of(ALIGNED);
+            at
+        });
+        (offsets.collect(), sum)
+    }
+
+    /// The states in their slots, to the history of step t.
+    fn remember(&self, t: &str) -> Vec<Call> {
+        let (offsets, all) = self.history();
         let each = self.plan.states.iter().zip(offsets).map(|(place, offset)| {
             let (slot, size) = (Slot::Value(place.value), place.shape.size());
-            let there = format!("(history + size_t({t}) * {all} + {offset})");
-            match forth {
-                true => copy(size, &there, &slot.name()).flat(slot),
-                false => copy(size, &slot.name(), &there).writes(slot),
-            }
+            copy(size, &format!("(history + size_t({t}) * {all} + {offset})"), &slot.name()).flat(slot)
         });
         each.collect()
     }
 
-    /// Next states that the step computes, from the history.
-    fn kept(&self) -> Vec<Call> {
-        let (offsets, all) = Places::offsets(&self.plan.states);
-        let each = self.plan.kept.iter().map(|&(state, slot)| {
-            let (slot, size) = (Slot::Value(slot), self.plan.states[state].shape.size());
-            let there = format!("(history + size_t(t + 1) * {all} + {})", offsets[state]);
-            copy(size, &slot.name(), &there).writes(slot)
+    /// What a step back needs of the history: states, and next states that the step computes.
+    fn recalled(&self) -> Vec<Fetched> {
+        let (offsets, all) = self.history();
+        let states = self.plan.states.iter().enumerate().map(|(i, state)| (i, state.value, 0));
+        let kept = self.plan.kept.iter().map(|&(state, slot)| (state, slot, 1));
+        let each = states.chain(kept).map(|(state, slot, later)| Fetched {
+            slot: Slot::Value(slot),
+            numbers: self.plan.states[state].shape.size(),
+            from: format!("(history + size_t(T_{later}) * {all} + {})", offsets[state]),
         });
         each.collect()
     }
@@ -223,7 +281,7 @@ impl Places<'_> {
                 "each<1>(TEAM, [&](int) {{ const int k = {k}; put<{mode}>({}, {weight}); }});",
                 to.name()
             );
-            Call::new(text, 1.0).writes(to)
+            Call::new(text, 1.0).items(1).writes(to)
         });
         each.collect()
     }
@@ -245,9 +303,10 @@ impl Places<'_> {
             let there = at(offset, size);
             match place.adjoint.map(Slot::Adjoint) {
                 Some(slot) => copy(size, &there, &slot.name()).flat(slot),
-                None => {
-                    Call::new(format!("each<{size}>(TEAM, [&](int i) {{ {there}[i] = 0; }});"), size as f64)
-                }
+                None => Call::new(
+                    format!("each<{size}>(TEAM, [&](int i) {{ {there}[i] = 0; }});"),
+                    8.0 * size as f64,
+                ),
             }
         });
         each.collect()
@@ -278,7 +337,7 @@ impl Store {
                 let (n, slot) = (plan.value_len[slot], Slot::Value(slot));
                 if memory.is_near(slot) == near {
                     store.slots.push((slot, n, store.all, near));
-                    store.all += n.next_multiple_of(4);
+                    store.all += n.next_multiple_of(ALIGNED);
                 }
             }
             if near {
@@ -288,17 +347,25 @@ impl Store {
         store
     }
 
-    fn copies(&self, forth: bool) -> Vec<Call> {
+    /// Stored values of shared memory to the store.
+    fn put_away(&self) -> Vec<Call> {
         let near = self.slots.iter().filter(|(.., near)| *near);
         let each = near.map(|&(slot, n, at, _)| {
-            let there = format!("(store + size_t(t) * STORE + {at})");
-            match forth {
-                true => copy(n, &there, &slot.name()).flat(slot),
-                false => copy(n, &slot.name(), &there).writes(slot),
-            }
+            copy(n, &format!("(store + size_t(t) * STORE + {at})"), &slot.name()).flat(slot)
         });
         // shared memory is that of the first block
         each.map(|call| Call { work: 0.0, ..call }).collect()
+    }
+
+    /// The same back.
+    fn fetched(&self) -> Vec<Fetched> {
+        let near = self.slots.iter().filter(|(.., near)| *near);
+        let each = near.map(|&(slot, numbers, at, _)| Fetched {
+            slot,
+            numbers,
+            from: format!("(store + size_t(T_0) * STORE + {at})"),
+        });
+        each.collect()
     }
 
     fn declarations(&self) -> String {
@@ -308,12 +375,20 @@ impl Store {
     }
 }
 
-/// What a kernel begins with: who this thread is and where its memory lies.
-fn begin(name: &str, memory: &Memory) -> String {
-    let mut text = format!("ENTRY {name}(Arguments a) {{\nBEGIN\n");
-    text.push_str(&memory.declarations());
-    text.push_str("SUMS_OF_TERMS\n");
-    text
+/// A kernel: who this thread is and where its memory lies, then the code. It can be left out.
+fn kernel(name: &str, body: &str, memory: &Memory) -> String {
+    let slots = memory.declarations();
+    let begin = format!("ENTRY {name}(Arguments a) {{\nBEGIN\n{slots}SUMS_OF_TERMS\n");
+    format!("#ifndef WITHOUT_{name}\n{begin}{body}END\n}}\n#endif")
+}
+
+impl Code {
+    /// The source of one kernel: all of them take a compiler long.
+    pub fn only(&self, entry: Entry) -> String {
+        let others = Entry::ALL.into_iter().filter(|other| *other != entry);
+        let without: String = others.map(|other| format!("#define WITHOUT_{}\n", other.name())).collect();
+        without + &self.text
+    }
 }
 
 /// The source code of a plan.
@@ -322,8 +397,14 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
     let mut tables = Tables::default();
     // far below rounding
     let negligible = if number == 4 { 1e-10 } else { 1e-19 };
-    let mut lower =
-        Lower { tables: &mut tables, threads: spread.threads, cluster: spread.cluster, negligible };
+    let mut lower = Lower {
+        tables: &mut tables,
+        threads: spread.threads,
+        cluster: spread.cluster,
+        negligible,
+        slabs: HashMap::new(),
+    };
+    lower.find_slabs(plan.setup.iter().chain(&plan.step));
     let mut forward =
         |ops: &mut dyn Iterator<Item = &Op>| -> Vec<Call> { ops.flat_map(|op| lower.forward(op)).collect() };
     let setup = forward(&mut plan.setup.iter());
@@ -345,8 +426,7 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
             copy(numbers.len(), &slot.name(), &tables.numbers(numbers)).writes(slot)
         })
         .collect();
-    let mut begun = places.load_params();
-    begun.extend(constants);
+    let params = places.load_params();
     let mut given = places.load(&plan.fixed, |offset, size| Places::sample("fixed", offset, size));
     given.extend(places.load(&plan.states, |offset, size| Places::sample("states", offset, size)));
     let sequences = places.load(&plan.sequences, |offset, size| Places::step("sequences", offset, size));
@@ -358,19 +438,16 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
     for (i, (_, seed)) in plan.next.iter().enumerate().filter(|_| differentiated) {
         let (n, to, from) = (plan.states[i].shape.size(), Slot::Adjoint(seed.slot), Slot::Carry(i));
         let mode = if seed.accumulate { "ADD" } else { "WRITE" };
-        let text =
-            format!("each<{n}>(TEAM, [&](int i) {{ put<{mode}>({} + i, {}[i]); }});", to.name(), from.name());
-        seeds.push(Call::new(text, n as f64).flat(from).writes(to));
+        seeds.push(filled(n, mode, &to.name(), &format!("{}[i]", from.name())).flat(from).writes(to));
     }
     seeds.extend(places.term_seeds());
     for (i, state) in plan.states.iter().enumerate() {
         let (n, to) = (state.shape.size(), Slot::Carry(i));
         let call = match state.adjoint.map(Slot::Adjoint) {
             Some(from) => {
-                let body = format!("{}[i] = limited({}[i], a.limit);", to.name(), from.name());
-                Call::new(format!("each<{n}>(TEAM, [&](int i) {{ {body} }});"), n as f64).flat(from)
+                filled(n, "WRITE", &to.name(), &format!("limited({}[i], a.limit)", from.name())).flat(from)
             }
-            None => Call::new(format!("each<{n}>(TEAM, [&](int i) {{ {}[i] = 0; }});", to.name()), n as f64),
+            None => filled(n, "WRITE", &to.name(), "T(0)"),
         };
         carried.push(call.writes(to));
     }
@@ -379,65 +456,104 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
         .iter()
         .map(|&slot| (Slot::Adjoint(slot), plan.adjoint_len[slot]))
         .chain(plan.states.iter().enumerate().map(|(i, state)| (Slot::Carry(i), state.shape.size())))
-        .map(|(slot, n)| {
-            Call::new(format!("each<{n}>(TEAM, [&](int i) {{ {}[i] = 0; }});", slot.name()), n as f64)
-                .writes(slot)
-        })
+        .map(|(slot, n)| filled(n, "WRITE", &slot.name(), "T(0)").writes(slot))
         .collect();
 
-    let everything =
-        [&begun, &given, &sequences, &seeds, &carried, &cleared, &setup, &step, &step_back, &setup_back]
-            .into_iter()
-            .flatten();
-    let memory = Memory::place(plan, everything, spread, number);
+    let records = places.unload(&plan.records, |offset, size| Places::step("records", offset, size));
+    let dsequences =
+        places.unload_adjoints(&plan.sequences, |offset, size| Places::step("dsequences", offset, size));
+    let (terms, carry_on, remembered) = (places.terms(), places.carry_on(), places.remember("t"));
+    // what other parts of a kernel know by its name
+    let mut known: Vec<Slot> = plan.states.iter().map(|state| Slot::Value(state.value)).collect();
+    known.extend(plan.stored.iter().map(|&slot| Slot::Value(slot)));
+    known.extend(plan.persistent_adjoints.iter().map(|&slot| Slot::Adjoint(slot)));
+    let mut lengths = Lengths::new(plan);
+    let mut together = |lists: &[&[Call]]| -> Vec<Call> {
+        let mut calls = lists.concat();
+        separate(&mut calls, &known, &mut lengths, plan);
+        calls
+    };
+    let step = together(&[&sequences, &step, &terms, &records, &carry_on]);
+    let step_first = together(&[&sequences, &remembered, &essential, &terms, &carry_on]);
+    let mut back = |rerun: &[Call]| together(&[&sequences, rerun, &seeds, &step_back, &carried, &dsequences]);
+    let (back_again, back_stored) = (back(&again), back(&beside_stored));
 
+    let everything = [
+        &params,
+        &constants,
+        &given,
+        &cleared,
+        &setup,
+        &setup_back,
+        &step,
+        &step_first,
+        &back_again,
+        &back_stored,
+    ]
+    .into_iter()
+    .flatten();
+    let recalled = places.recalled();
+    let mut fetched: Vec<Slot> = recalled.iter().map(|one| one.slot).collect();
+    fetched.extend(plan.stored.iter().map(|&slot| Slot::Value(slot)));
+    let memory = Memory::place(plan, &lengths, everything, &fetched, spread, number);
+
+    // copies that every block makes for itself
+    let of_all = |call: &&Call| memory.is_everywhere(call.writes[0].0);
+    let everywhere: String =
+        params.iter().filter(of_all).map(|call| call.text.replace("TEAM", "one") + "\n").collect();
+    let mut begun: Vec<Call> = params.iter().filter(|call| !of_all(call)).cloned().collect();
+    begun.extend(constants);
     let store = Store::new(plan, &memory);
     let mut text = String::new();
     if plan.step.len() > LARGE {
         text.push_str("#define LARGE_PROGRAM\n");
     }
+    if spread.timed {
+        text.push_str("#define TIMED_CALLS\n");
+    }
     let _ = writeln!(text, "#define CLUSTER {}\n#define THREADS {}", spread.cluster, spread.threads);
     let _ = writeln!(text, "#define MEMORY {}\n#define PARAMS {}", memory.global, plan.param_len());
     let _ = writeln!(text, "#define TERMS {}", plan.terms.len());
+    let history = places.history().1;
+    let _ = writeln!(text, "#define HISTORY {history}\n#define STORE {}", store.all);
     FUNCTIONS.iter().for_each(|part| text.push_str(part));
     text.push_str(include_str!("device/kernel.h"));
 
     // forward
-    let records = places.unload(&plan.records, |offset, size| Places::step("records", offset, size));
     let ends = places.unload(&plan.states, |offset, size| Places::sample("ends", offset, size));
-    let (terms, carry_on, clear_terms) = (places.terms(), places.carry_on(), [places.clear_terms()]);
-    let sums = [places.unload_terms()];
-    let mut schedule = Schedule::new(spread.cluster);
+    let (clear_terms, sums) = ([places.clear_terms()], [places.unload_terms()]);
+    let mut schedule = Schedule::new(spread.cluster, spread.threads).timed(spread.timed.then(Vec::new));
+    schedule.line(&everywhere);
     all(&mut schedule, &[&begun]);
     schedule.line("for (int sample = team; sample < a.samples; sample += teams) {");
     schedule.meet();
     all(&mut schedule, &[&clear_terms, &given, &setup]);
     schedule.meet();
     schedule.line("for (int t = 0; t < a.steps; t++) {");
-    all(&mut schedule, &[&sequences, &step, &terms, &records, &carry_on]);
+    all(&mut schedule, &[&step]);
     schedule.meet();
     schedule.line("}");
     all(&mut schedule, &[&ends, &sums]);
     schedule.line("}");
-    let (body, _) = schedule.finish();
-    let _ = writeln!(text, "{}{body}END\n}}", begin("forward_sweep", &memory));
+    let (body, _, mut timed) = schedule.finish();
+    let _ = writeln!(text, "{}", kernel("forward_sweep", &body, &memory));
 
     // gradient, with and without a store
     let mut barriers = [0; 2];
-    let history: usize = plan.states.iter().map(|state| state.shape.size()).sum();
-    let (remembered, recalled, kept) = (places.history(true, "t"), places.history(false, "t"), places.kept());
-    let last = places.history(true, "a.steps");
-    let dsequences =
-        places.unload_adjoints(&plan.sequences, |offset, size| Places::step("dsequences", offset, size));
-    let gradients = [("gradient_again", false, &again), ("gradient_stored", true, &beside_stored)];
-    for (name, stored, rerun) in gradients.into_iter().filter(|_| differentiated) {
-        let [put_away, fetch] =
-            if stored { [store.copies(true), store.copies(false)] } else { [vec![], vec![]] };
+    let last = places.remember("a.steps");
+    let copied = |one: &&Fetched| memory.fetched(one.slot, "t").is_none();
+    let copied: Vec<Call> = recalled.iter().filter(copied).map(Fetched::copied).collect();
+    let gradients = [("gradient_again", false, &back_again), ("gradient_stored", true, &back_stored)];
+    for (name, stored, back) in gradients.into_iter().filter(|_| differentiated) {
+        let put_away = if stored { store.put_away() } else { Vec::new() };
+        let fetched: Vec<Fetched> =
+            places.recalled().into_iter().chain(store.fetched().into_iter().filter(|_| stored)).collect();
         let places_in_store = if stored { store.declarations() } else { String::new() };
-        let mut schedule = Schedule::new(spread.cluster);
+        let mut schedule = Schedule::new(spread.cluster, spread.threads).timed(timed);
         schedule.line("T *const history = a.history + size_t(team) * (a.steps + 1) * HISTORY;");
         schedule.line("T *const store = a.store + size_t(team) * a.steps * STORE;");
         schedule.line("(void)history; (void)store;");
+        schedule.line(&everywhere);
         all(&mut schedule, &[&begun]);
         schedule.line("for (int sample = team; sample < a.samples; sample += teams) {");
         schedule.meet();
@@ -445,23 +561,22 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
         schedule.meet();
         schedule.line("for (int t = 0; t < a.steps; t++) {");
         schedule.line(&places_in_store);
-        all(&mut schedule, &[&sequences, &remembered, &essential, &terms, &put_away, &carry_on]);
+        all(&mut schedule, &[&step_first, &put_away]);
         schedule.meet();
         schedule.line("}");
         all(&mut schedule, &[&last, &ends, &sums, &cleared]);
         schedule.meet();
+        schedule.line(&send(&fetched, &memory, "(a.steps - 1)"));
+        schedule.line("arrived();");
+        schedule.meet();
         schedule.line("for (int t = a.steps - 1; t >= 0; t--) {");
+        schedule.line(&memory.of_step());
         schedule.line(&places_in_store);
         schedule.line("if (t > 0) {");
-        schedule.line("expect<HISTORY>(all, history + size_t(t - 1) * HISTORY);");
-        if stored && store.near > 0 {
-            schedule.line(&format!("expect<{}>(all, store + size_t(t - 1) * STORE);", store.near));
-        }
+        schedule.line(&send(&fetched, &memory, "(t - 1)"));
         schedule.line("}");
-        all(
-            &mut schedule,
-            &[&recalled, &kept, &sequences, &fetch, rerun, &seeds, &step_back, &carried, &dsequences],
-        );
+        all(&mut schedule, &[&copied, back]);
+        schedule.line("arrived();");
         schedule.meet();
         schedule.line("}");
         all(&mut schedule, &[&setup_back]);
@@ -471,9 +586,10 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
             let there = format!("(a.dparams + size_t(sample) * {params} + {offset})");
             schedule.call(&match place.adjoint.map(Slot::Adjoint) {
                 Some(slot) => copy(size, &there, &slot.name()).flat(slot),
-                None => {
-                    Call::new(format!("each<{size}>(TEAM, [&](int i) {{ {there}[i] = 0; }});"), size as f64)
-                }
+                None => Call::new(
+                    format!("each<{size}>(TEAM, [&](int i) {{ {there}[i] = 0; }});"),
+                    8.0 * size as f64,
+                ),
             });
         }
         let dfixed =
@@ -485,14 +601,9 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
             schedule.call(&copy(size, &Places::sample("dstates", offset, size), &slot.name()).flat(slot));
         }
         schedule.line("}");
-        let (body, counted) = schedule.finish();
-        barriers = counted;
-        let begin = begin(name, &memory);
-        let _ = writeln!(
-            text,
-            "#define HISTORY {history}\n#define STORE {}\n{begin}{body}END\n}}\n#undef HISTORY\n#undef STORE",
-            store.all
-        );
+        let (body, counted, calls) = schedule.finish();
+        (barriers, timed) = (counted, calls);
+        let _ = writeln!(text, "{}", kernel(name, &body, &memory));
     }
     Code {
         text,
@@ -504,5 +615,6 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
         store: store.all,
         barriers,
         differentiated,
+        timed: timed.unwrap_or_default(),
     }
 }

@@ -40,7 +40,8 @@ fn gradients_are_those_of_the_cpu() {
 fn runs_and_batches_give_the_same_bits() {
     let Some(device) = device() else { return };
     for task in TASKS {
-        let config = config(task, "default", &[]);
+        // without random failures, which depend on the place in the batch
+        let config = config(task, "paper", &[]);
         let cases = Cases::draw(&config, 5, Pool::Validation, 5, &Threads::one(), &|_, _| {});
         let params = policy::initial_params(&config, &mut random::stream(5, Purpose::Parameters, 0));
         let params: Vec<f32> = params.iter().map(|&x| x as f32).collect();

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 fn host(cluster: usize) -> (tempfile::TempDir, Arc<dyn Backend>) {
     let folder = tempfile::tempdir().unwrap();
-    let host = Host::new(folder.path(), Spread { threads: 256, cluster, shared: 200_000 });
+    let host = Host::new(folder.path(), Spread { threads: 256, cluster, shared: 200_000, timed: false });
     (folder, Arc::new(host))
 }
 

@@ -4,7 +4,6 @@ use crate::failure::Failure;
 use cinoc_adjoint::Threads;
 use cinoc_cuda::{Choice, Cuda, DeviceError};
 use cinoc_learn::pool::cache_folder;
-use cudarc::driver::CudaContext;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, Once};
@@ -50,19 +49,10 @@ fn asked(name: &str) -> Option<usize> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// GPUs that this process sees. If there are none, whoever opens the first hears the reason.
-fn gpus() -> usize {
-    // SAFETY: the library is only looked for. Without this question a call of the driver would panic.
-    if !unsafe { cudarc::driver::sys::is_culib_present() } {
-        return 0;
-    }
-    CudaContext::device_count().map_or(0, |count| count as usize)
-}
-
 impl Device {
     /// The device of a process that is number `place` of those on its machine: the GPUs are given out in turn.
     pub fn at(self, place: usize) -> Device {
-        self.among(place, gpus)
+        self.among(place, Cuda::count)
     }
 
     fn among(self, place: usize, gpus: impl FnOnce() -> usize) -> Device {
@@ -77,7 +67,11 @@ impl Device {
         let Device::Cuda(number) = self else { return Ok(threads) };
         let ordinal = number.unwrap_or(0);
         let folder = cache_folder().map(|folder| folder.join("cuda"));
-        let choice = Choice { threads: asked("CINOC_CUDA_THREADS"), cluster: asked("CINOC_CUDA_CLUSTER") };
+        let choice = Choice {
+            threads: asked("CINOC_CUDA_THREADS"),
+            cluster: asked("CINOC_CUDA_CLUSTER"),
+            timed: asked("CINOC_CUDA_TIMED").is_some(),
+        };
         let cuda = Cuda::with(ordinal, folder.as_deref(), choice);
         let cuda = cuda.map_err(|error| Failure::Request(error.to_string()))?;
         Ok(threads.with_backend(Arc::new(cuda)))

@@ -16,7 +16,7 @@ FUNCTION void conv_patch(Team team, const T *x, const T *w, const T *b, T *y) {
             if (i + a < 1 || i + a > PX) continue;
             // the taps of one line and their channels follow each other
             const T *from = x + ((i + a - 1) * PY + j + left - 1) * IN * AGENTS + n0;
-            accumulate<TM, TN, 1, 1, OUT, AGENTS, 1>(w + (a * 3 + left) * IN * OUT + m0, from, (right - left) * IN, sum);
+            accumulate<TM, TN, 1, 1, 4, 1, OUT, AGENTS, 1>(w + (a * 3 + left) * IN * OUT + m0, from, (right - left) * IN, sum);
         }
         UNROLL for (int m = 0; m < TM; m++) {
             UNROLL for (int n = 0; n < TN; n++) {
@@ -27,10 +27,8 @@ FUNCTION void conv_patch(Team team, const T *x, const T *w, const T *b, T *y) {
 }
 
 // Before the other rules: no adjoint passes where the rectifier has cut.
-template <int N> FUNCTION void rectified(Team team, const T *y, T *dy) {
-    each<N>(team, [&](int i) {
-        if (!(y[i] > T(0))) dy[i] = 0;
-    });
+template <int N, int BATCH> FUNCTION void rectified(Team team, const T *y, T *dy) {
+    fill<N, WRITE, BATCH>(team, dy, [&](int i) { return y[i] > T(0) ? dy[i] : T(0); });
 }
 
 template <int PX, int PY, int IN, int OUT, int AGENTS, int MODE, int TM, int TN, int KU>
@@ -44,7 +42,7 @@ FUNCTION void conv_patch_reverse_x(Team team, const T *w, const T *dy, T *dx) {
             ROLLED for (int c = 0; c < 3; c++) {
                 const int qi = i - a + 1, qj = j - c + 1;
                 if (qi < 0 || qj < 0 || qi >= PX || qj >= PY) continue;
-                accumulate<TM, TN, KU, OUT, 1, AGENTS, 1>(w + ((a * 3 + c) * IN + m0) * OUT,
+                accumulate<TM, TN, KU, KU, 2, OUT, 1, AGENTS, 1>(w + ((a * 3 + c) * IN + m0) * OUT,
                                                           dy + (qi * PY + qj) * OUT * AGENTS + n0, OUT, sum);
             }
         }
@@ -66,7 +64,7 @@ FUNCTION void conv_patch_reverse_w(Team team, const T *x, const T *dy, T *dw) {
         ROLLED for (int p = s * PX * PY / S; p < (s + 1) * PX * PY / S; p++) {
             const int i = p / PY + a, j = p % PY + c;
             if (i < 0 || j < 0 || i >= PX || j >= PY) continue;
-            accumulate<TM, TN, KU, AGENTS, 1, 1, AGENTS>(x + ((i * PY + j) * IN + m0) * AGENTS,
+            accumulate<TM, TN, KU, KU, 2, AGENTS, 1, 1, AGENTS>(x + ((i * PY + j) * IN + m0) * AGENTS,
                                                          dy + (p * OUT + n0) * AGENTS, AGENTS, sum);
         }
         UNROLL for (int m = 0; m < TM; m++) {

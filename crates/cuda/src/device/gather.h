@@ -3,10 +3,18 @@
 // Where an agent looks along one axis of N points: the first point, before it is clamped or wrapped, and the
 // position inside the cell.
 template <int N, int WIDTH, bool PERIODIC> INLINE int look(T xi, double density, T &offset) {
-    const double at = double(xi) * density, c = floor(at);
-    double cell = PERIODIC ? c - N * floor(c / N) : c;
-    cell = cell < 0 ? 0 : cell > N - 1 ? N - 1 : cell;
-    offset = T(at - (PERIODIC ? c : cell));
+    const T high = T(density), at = rounded(xi, high);
+    T c = below(at), part = at - c;
+#ifdef SINGLE
+    // what rounding took from the product: agents that start on a cell's edge must see the same cell everywhere
+    part += fmaf(xi, high, -at) + xi * T(density - double(high));
+    const T over = below(part);
+    c += over;
+    part -= over;
+#endif
+    T cell = PERIODIC ? c - T(N) * below(c / T(N)) : c;
+    cell = cell < T(0) ? T(0) : cell > T(N - 1) ? T(N - 1) : cell;
+    offset = PERIODIC ? part : part + (c - cell);
     return int(cell) - WIDTH / 2;
 }
 
@@ -44,24 +52,24 @@ FUNCTION void window(Team team, double density, const T *xi, const T *const (&fi
     });
 }
 
-template <int N, int WIDTH, int AGENTS, bool PERIODIC, bool LINEAR, int MODE>
+template <int N, int WIDTH, int AGENTS, bool PERIODIC, bool LINEAR, int SHARES, int MODE>
 FUNCTION void window_reverse_field(Team team, double density, const T *xi, const T *dy, T *dfield) {
-    each<N>(team, [&](int p) {
-        const int count = LINEAR ? WIDTH + 1 : WIDTH;
-        T sum = 0;
-        UNROLL_FEW for (int agent = 0; agent < AGENTS; agent++) {
-            T offset;
+    column_sums<AGENTS, N, SHARES>(
+        team, team.room,
+        [&](int agent, int p) {
+            const int count = LINEAR ? WIDTH + 1 : WIDTH;
+            T offset, sum = 0;
             const int first = look<N, WIDTH, PERIODIC>(xi[agent], density, offset);
             int low, high;
             hits<N, count, PERIODIC>(first, p, low, high);
-            for (int k = low; k <= high; k += PERIODIC ? N : 1) {
+            ROLLED for (int k = low; k <= high; k += PERIODIC ? N : 1) {
                 if (!LINEAR) sum += dy[k * AGENTS + agent];
                 if (LINEAR && k < WIDTH) sum += (T(1) - offset) * dy[k * AGENTS + agent];
                 if (LINEAR && k > 0) sum += offset * dy[(k - 1) * AGENTS + agent];
             }
-        }
-        put<MODE>(dfield + p, sum);
-    });
+            return sum;
+        },
+        [&](int p, T s) { put<MODE>(dfield + p, s); });
 }
 
 template <int N, int WIDTH, int F, int AGENTS, bool PERIODIC, int SHARES, int MODE>

@@ -15,6 +15,7 @@ struct Arguments {
     double *terms;
     T *records, *ends;
     T *dparams, *dfixed, *dstates, *dsequences;
+    long long *clocks; // of every timed call
 };
 
 INLINE T limited(T x, T limit) {
@@ -30,15 +31,28 @@ INLINE T limited(T x, T limit) {
 #endif
 #define BEGIN                                                                                                          \
     extern __shared__ __align__(16) unsigned char shared_bytes[];                                                      \
-    T *const near = reinterpret_cast<T *>(shared_bytes);                                                               \
+    T *const near = reinterpret_cast<T *>(shared_bytes), *const local = near;                                          \
     const int team = blockIdx.x / CLUSTER, teams = gridDim.x / CLUSTER;                                                \
     const int rank = blockIdx.x % CLUSTER;                                                                             \
     const bool leader = rank == 0;                                                                                     \
     T *const far = a.memory + size_t(team) * MEMORY;                                                                   \
-    (void)near, (void)far, (void)leader;
+    (void)near, (void)far, (void)leader, (void)local;                                                                               \
+    CLOCK
+// what calls of the first team take
+#ifdef TIMED_CALLS
+#define CLOCK long long then = clock64();
+#define TIMED(k)                                                                                                       \
+    if (blockIdx.x == 0 && threadIdx.x == 0) {                                                                         \
+        const long long now = clock64();                                                                               \
+        a.clocks[k] += now - then;                                                                                     \
+        then = clock64();                                                                                              \
+    }
+#else
+#define CLOCK
+#endif
 #define TEAMS                                                                                                          \
-    const Team all = {rank * THREADS + int(threadIdx.x), CLUSTER * THREADS, true, nullptr};                               \
-    const Team one = {int(threadIdx.x), THREADS, false, nullptr};                                                         \
+    const Team all = {rank * THREADS + int(threadIdx.x), CLUSTER * THREADS, true, nullptr, rank};                               \
+    const Team one = {int(threadIdx.x), THREADS, false, nullptr, rank};                                                         \
     (void)one;
 #define END meet(all);
 // the sum over the steps of the term with the number of this thread
@@ -50,10 +64,10 @@ INLINE T limited(T x, T limit) {
 #define BEGIN                                                                                                          \
     const int team = 0, teams = 1;                                                                                     \
     const bool leader = true;                                                                                          \
-    T *const far = a.memory, *const near = a.memory + MEMORY;                                                          \
-    (void)near, (void)far, (void)leader;
+    T *const far = a.memory, *const near = a.memory + MEMORY, *const local = near;                                                          \
+    (void)near, (void)far, (void)leader, (void)local;
 #define TEAMS                                                                                                          \
-    const Team all = {0, 1, true, nullptr}, one = {0, 1, false, nullptr};                                                    \
+    const Team all = {0, 1, true, nullptr, 0}, one = {0, 1, false, nullptr, 0};                                                    \
     (void)one;
 #define END
 #define SUMS_OF_TERMS double sums_of_terms[TERMS + 1] = {};

@@ -2,7 +2,7 @@
 
 // FR x FC becomes R x C, where FR is R or 1 and FC is C or 1.
 template <int FR, int FC, int R, int C> FUNCTION void broadcast(Team team, const T *x, T *y) {
-    each<R * C>(team, [&](int i) { y[i] = x[(FR == 1 ? 0 : i / C) * FC + (FC == 1 ? 0 : i % C)]; });
+    fill<R * C, WRITE, 1>(team, y, [&](int i) { return x[(FR == 1 ? 0 : i / C) * FC + (FC == 1 ? 0 : i % C)]; });
 }
 
 template <int FR, int FC, int R, int C, int SHARES, int MODE>
@@ -18,17 +18,22 @@ FUNCTION void broadcast_reverse(Team team, const T *dy, T *dx) {
 }
 
 // [R][C] becomes [C][R]
-template <int R, int C, int MODE> FUNCTION void transpose(Team team, const T *x, T *y) {
-    each<R * C>(team, [&](int i) { put<MODE>(y + i, x[i % R * C + i / R]); });
+template <int R, int C, int MODE, int BATCH> FUNCTION void transpose(Team team, const T *x, T *y) {
+    fill<R * C, MODE, BATCH>(team, y, [&](int i) { return x[i % R * C + i / R]; });
 }
 
-// A sparse matrix, row by row: entries first[r] .. first[r + 1]
-template <int R, int C, int MODE>
+// A sparse matrix, row by row: entries first[r] .. first[r + 1], those of a row shared out to lanes.
+template <int R, int C, int SHARES, int MODE>
 FUNCTION void sparse(Team team, const int *first, const int *columns, const T *values, const T *x, T *y) {
-    each<R * C>(team, [&](int i) {
+    constexpr int lanes = LANES(SHARES);
+    for_lanes<R * C, lanes>(team, [&](int i, int lane) {
         const int r = i / C, c = i % C;
         T sum = 0;
-        ROLLED for (int e = first[r]; e < first[r + 1]; e++) sum += values[e] * x[columns[e] * C + c];
-        put<MODE>(y + i, sum);
+        if (r < R) {
+            const int end = first[r + 1];
+            ROLLED for (int e = first[r] + lane; e < end; e += lanes) sum += values[e] * x[columns[e] * C + c];
+        }
+        sum = over_lanes<lanes>(sum);
+        if (r < R && lane == 0) put<MODE>(y + i, sum);
     });
 }

@@ -22,10 +22,11 @@ template <int P, int Q, int SP, int SQ> INLINE void read_block(const T *from, T 
     }
 }
 
-// Adds the products of COUNT indices k, KU at a time.
-template <int TM, int TN, int KU, int AM, int AK, int BK, int BN>
+// Adds the products of the indices k below COUNT: KU at a time, those in between are left out if STEP is larger. The
+// numbers of AHEAD rounds are asked for at once: more hide the memory, fewer keep the code short.
+template <int TM, int TN, int KU, int STEP, int AHEAD, int AM, int AK, int BK, int BN>
 INLINE void accumulate(const T *a, const T *b, int count, T (&sum)[TM][TN]) {
-    UNROLL_FEW for (int k = 0; k < count; k += KU) {
+    UNROLL_BY(AHEAD) for (int k = 0; k < count; k += STEP) {
         T left[TM][KU], right[KU][TN];
         read_block<TM, KU, AM, AK>(a + k * AK, left);
         read_block<KU, TN, BK, BN>(b + k * BK, right);
@@ -37,25 +38,85 @@ INLINE void accumulate(const T *a, const T *b, int count, T (&sum)[TM][TN]) {
     }
 }
 
+// Adds up over the lanes of a sum the COUNT numbers that each has. Lanes part the numbers among themselves: take(first,
+// numbers) is called with the COUNT / LANES numbers that a lane has in the end. In every round a lane keeps half of its
+// numbers and gives the others away; a last one is kept by both, and first is then negative for one of them.
+template <int APART, int END, int COUNT, class Take>
+INLINE void gather_lanes(const T (&x)[COUNT], int lane, int first, Take take) {
+#ifdef __CUDACC__
+    if constexpr (APART >= END) {
+        const bool upper = lane & APART;
+        if constexpr (COUNT % 2 == 0) {
+            T kept[COUNT / 2];
+            UNROLL for (int i = 0; i < COUNT / 2; i++) {
+                const T mine = upper ? x[COUNT / 2 + i] : x[i], other = upper ? x[i] : x[COUNT / 2 + i];
+                kept[i] = mine + __shfl_xor_sync(0xffffffffu, other, APART);
+            }
+            gather_lanes<APART / 2, END, COUNT / 2>(kept, lane, upper ? first + COUNT / 2 : first, take);
+        } else {
+            T all[COUNT];
+            UNROLL for (int i = 0; i < COUNT; i++) all[i] = x[i] + __shfl_xor_sync(0xffffffffu, x[i], APART);
+            gather_lanes<APART / 2, END, COUNT>(all, lane, upper ? -(1 << 20) : first, take);
+        }
+        return;
+    }
+#endif
+    (void)lane;
+    if (first >= 0) take(first, x);
+}
+
 // How the sum starts: from 0, from a number per row, or from a matrix like C.
 enum Start { ZERO, PER_ROW, MATRIX };
 
-template <int M, int N, int K, int AM, int AK, int BK, int BN, int MODE, int START, int TM, int TN, int KU>
-HOT void product(Team team, const T *a, const T *b, const T *start, T *c) {
-    const int across = N / TN;
-    ROLLED for (int tile = team.me; tile < (M / TM) * across; tile += team.size) {
-        const int m0 = tile / across * TM, n0 = tile % across * TN;
-        T sum[TM][TN];
-        UNROLL for (int m = 0; m < TM; m++) {
-            UNROLL for (int n = 0; n < TN; n++) {
-                sum[m][n] = START == ZERO ? T(0) : start[START == PER_ROW ? m0 + m : (m0 + m) * N + n0 + n];
-            }
-        }
-        accumulate<TM, TN, KU, AM, AK, BK, BN>(a + m0 * AM, b + n0 * BN, K, sum);
-        UNROLL for (int m = 0; m < TM; m++) {
-            UNROLL for (int n = 0; n < TN; n++) put<MODE>(c + (m0 + m) * N + n0 + n, sum[m][n]);
+// Where a tile of C goes. Called with COUNT numbers from number `first` of the tile on, which begin with a row or lie in
+// one.
+template <int MODE, int START, int N, int TN, int APART, bool LIMITED> struct Tile {
+    T *c;
+    const T *start;
+    int rows, m0, n0;
+
+    template <int COUNT> MEMBER void operator()(int first, const T (&x)[COUNT]) const {
+        const int m = m0 + first / TN, n = n0 + first % TN * APART;
+        T *const to = c + m * N + n;
+        UNROLL for (int i = 0; i < COUNT; i++) {
+            if (LIMITED && m + i / TN >= rows) continue;
+            const int at = i / TN * N + i % TN * APART;
+            const T begun = START == ZERO ? T(0) : START == PER_ROW ? start[m + i / TN] : start[m * N + n + at];
+            put<MODE>(to + at, x[i] + begun);
         }
     }
+};
+
+// SHARES threads of a warp share the sums of a tile. Rows beyond a limit are left out.
+template <int M, int N, int K, int AM, int AK, int BK, int BN, int MODE, int START, int TM, int TN, int KU, int SHARES,
+          bool LIMITED>
+INLINE void tiles_of(const Team &team, const T *a, const T *b, const T *start, T *c, int rows) {
+    constexpr int across = N / TN, tiles = (M / TM) * across, lanes = LANES(SHARES);
+    // Where B lies along k, the columns of a tile are apart: neighbouring threads then read neighbouring rows of memory,
+    // which do not share a bank.
+    constexpr int APART = BK == 1 && BN > 1 ? across : 1;
+    for_lanes<tiles, lanes>(team, [&](int tile, int lane) {
+        const int m0 = tile / across * TM, n0 = tile % across * (APART > 1 ? 1 : TN), k0 = lane * KU;
+        T sum[TM][TN] = {};
+        if (tile < tiles) {
+            accumulate<TM, TN, KU, KU * lanes, (KU > 1 ? 1 : CLUSTER > 1 ? 4 : 2), AM, AK, BK, APART * BN>(a + m0 * AM + k0 * AK, b + n0 * BN + k0 * BK, K - k0, sum);
+        }
+        T flat[TM * TN];
+        UNROLL for (int i = 0; i < TM * TN; i++) flat[i] = sum[i / TN][i % TN];
+        const Tile<MODE, START, N, TN, APART, LIMITED> tile_of_c = {c, start, rows, m0, n0};
+        gather_lanes<WARP / 2, WARP / lanes>(flat, lane * (WARP / lanes), tile < tiles ? 0 : -(1 << 20), tile_of_c);
+    });
+}
+
+template <int M, int N, int K, int AM, int AK, int BK, int BN, int MODE, int START, int TM, int TN, int KU, int SHARES>
+HOT void product(Team team, const T *a, const T *b, const T *start, T *c) {
+    tiles_of<M, N, K, AM, AK, BK, BN, MODE, START, TM, TN, KU, SHARES, false>(team, a, b, start, c, M);
+}
+
+// The same for the first rows of C alone.
+template <int M, int N, int K, int AM, int AK, int BK, int BN, int MODE, int START, int TM, int TN, int KU, int SHARES>
+HOT void product_rows(Team team, const T *a, const T *b, const T *start, T *c, int rows) {
+    tiles_of<M, N, K, AM, AK, BK, BN, MODE, START, TM, TN, KU, SHARES, true>(team, a, b, start, c, rows);
 }
 
 // The same where K is long and C is small: S threads share the sum of a tile.
@@ -66,7 +127,7 @@ HOT void product_split(Team team, const T *a, const T *b, const T *start, T *c) 
         const int tile = item % tiles, s = item / tiles;
         const int m0 = tile / across * TM, n0 = tile % across * TN;
         T sum[TM][TN] = {};
-        accumulate<TM, TN, KU, AM, AK, BK, BN>(a + m0 * AM + s * part * AK, b + n0 * BN + s * part * BK, part, sum);
+        accumulate<TM, TN, KU, KU, KU == 1 ? 4 : 2, AM, AK, BK, BN>(a + m0 * AM + s * part * AK, b + n0 * BN + s * part * BK, part, sum);
         UNROLL for (int m = 0; m < TM; m++) {
             UNROLL for (int n = 0; n < TN; n++) team.room[(s * M + m0 + m) * N + n0 + n] = sum[m][n];
         }

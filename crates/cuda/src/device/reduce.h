@@ -1,20 +1,33 @@
 // Sums over rows, columns or all numbers of a sample, and values scaled by them. Values are [ROWS][COLS].
 
-// Sums over the rows of every column: SHARES threads add parts, one adds the parts, in order.
+// Sums over the rows of every column. Up to a warp of threads adds what each of them has without a barrier; more
+// than that leave their parts in the room.
 template <int ROWS, int COLS, int SHARES, class Term, class Take>
 INLINE void column_sums(const Team &team, T *room, Term term, Take take) {
-    each<COLS * SHARES>(team, [&](int i) {
-        const int c = i % COLS, share = i / COLS;
-        T sum = 0;
-        UNROLL_FEW for (int r = share; r < ROWS; r += SHARES) sum += term(r, c);
-        room[i] = sum;
-    });
-    meet(team);
-    each<COLS>(team, [&](int c) {
-        T sum = 0;
-        UNROLL_FEW for (int share = 0; share < SHARES; share++) sum += room[share * COLS + c];
-        take(c, sum);
-    });
+    if constexpr (SHARES <= 32) {
+        constexpr int lanes = LANES(SHARES);
+        for_lanes<COLS, lanes>(team, [&](int c, int lane) {
+            T sum = 0;
+            if (c < COLS) {
+                UNROLL_FEW for (int r = lane; r < ROWS; r += lanes) sum += term(r, c);
+            }
+            sum = over_lanes<lanes>(sum);
+            if (c < COLS && lane == 0) take(c, sum);
+        });
+    } else {
+        each<COLS * SHARES>(team, [&](int i) {
+            const int c = i % COLS, share = i / COLS;
+            T sum = 0;
+            UNROLL_FEW for (int r = share; r < ROWS; r += SHARES) sum += term(r, c);
+            room[i] = sum;
+        });
+        meet(team);
+        each<COLS>(team, [&](int c) {
+            T sum = 0;
+            UNROLL_FEW for (int share = 0; share < SHARES; share++) sum += room[share * COLS + c];
+            take(c, sum);
+        });
+    }
 }
 
 template <int N, int SHARES> FUNCTION void sum(Team team, const T *x, T *y) {
@@ -35,11 +48,11 @@ template <int ROWS, int COLS, int SHARES> FUNCTION void length(Team team, const 
         [&](int c, T s) { y[c] = root(s); });
 }
 
-template <int ROWS, int COLS, int MODE>
+template <int ROWS, int COLS, int MODE, int BATCH>
 FUNCTION void length_reverse(Team team, const T *x, const T *y, const T *dy, T *dx) {
-    each<ROWS * COLS>(team, [&](int i) {
+    fill<ROWS * COLS, MODE, BATCH>(team, dx, [&](int i) {
         const int c = i % COLS;
-        put<MODE>(dx + i, y[c] > T(0) ? x[i] * (dy[c] / y[c]) : T(0));
+        return y[c] > T(0) ? x[i] * (dy[c] / y[c]) : T(0);
     });
 }
 
@@ -93,62 +106,51 @@ template <int ROWS, int COLS, int MODE> FUNCTION void peak_one_reverse(Team team
 #define TINY T(1e-30)
 
 template <int ROWS, int COLS, int SHARES> FUNCTION void softnorm_tanh(Team team, const T *x, T *y) {
-    T *scale = team.room + COLS * SHARES;
-    column_sums<ROWS, COLS, SHARES>(
-        team, team.room,
-        [&](int r, int c) {
-            const T v = x[r * COLS + c];
-            return v * v;
-        },
-        [&](int c, T s) { scale[c] = T(1) / (root(s + TINY) + T(1)); });
-    meet(team);
-    each<ROWS * COLS>(team, [&](int i) { y[i] = tanh_of(x[i] * scale[i % COLS]); });
+    constexpr int lanes = LANES(SHARES);
+    for_lanes<COLS, lanes>(team, [&](int c, int lane) {
+        T square = 0;
+        if (c < COLS) {
+            UNROLL_FEW for (int r = lane; r < ROWS; r += lanes) square += x[r * COLS + c] * x[r * COLS + c];
+        }
+        const T scale = T(1) / (root(over_lanes<lanes>(square) + TINY) + T(1));
+        if (c < COLS) {
+            UNROLL_FEW for (int r = lane; r < ROWS; r += lanes) y[r * COLS + c] = tanh_of(x[r * COLS + c] * scale);
+        }
+    });
 }
 
 template <int ROWS, int COLS, int SHARES, int MODE>
 FUNCTION void softnorm_tanh_reverse(Team team, const T *x, const T *y, const T *dy, T *dx) {
-    T *parts = team.room, *scale = parts + 2 * COLS * SHARES, *pull = scale + COLS;
-    each<COLS * SHARES>(team, [&](int i) {
-        const int c = i % COLS, share = i / COLS;
+    constexpr int lanes = LANES(SHARES);
+    for_lanes<COLS, lanes>(team, [&](int c, int lane) {
         T square = 0, dot = 0;
-        UNROLL_FEW for (int r = share; r < ROWS; r += SHARES) {
-            const T v = x[r * COLS + c], t = y[r * COLS + c], d = dy[r * COLS + c];
-            square += v * v;
-            dot += v * (d - t * t * d);
+        if (c < COLS) {
+            UNROLL_FEW for (int r = lane; r < ROWS; r += lanes) {
+                const T v = x[r * COLS + c], t = y[r * COLS + c], d = dy[r * COLS + c];
+                square += v * v;
+                dot += v * (d - t * t * d);
+            }
         }
-        parts[i] = square;
-        parts[COLS * SHARES + i] = dot;
-    });
-    meet(team);
-    each<COLS>(team, [&](int c) {
-        T square = TINY, dot = 0;
-        UNROLL_FEW for (int share = 0; share < SHARES; share++) {
-            square += parts[share * COLS + c];
-            dot += parts[COLS * SHARES + share * COLS + c];
+        const T norm = root(over_lanes<lanes>(square) + TINY), scale = T(1) / (norm + T(1));
+        const T pull = over_lanes<lanes>(dot) * scale * scale / norm;
+        if (c < COLS) {
+            UNROLL_FEW for (int r = lane; r < ROWS; r += lanes) {
+                const int i = r * COLS + c;
+                const T d = dy[i] - y[i] * y[i] * dy[i];
+                put<MODE>(dx + i, d * scale - x[i] * pull);
+            }
         }
-        const T norm = root(square), s = T(1) / (norm + T(1));
-        scale[c] = s;
-        pull[c] = dot * s * s / norm;
-    });
-    meet(team);
-    each<ROWS * COLS>(team, [&](int i) {
-        const int c = i % COLS;
-        const T s = (dy[i] - y[i] * y[i] * dy[i]) * scale[c];
-        put<MODE>(dx + i, s - x[i] * pull[c]);
     });
 }
 
 // y[r] = sum over i of k[r][i] w[i]
-template <int ROWS, int COLS> FUNCTION void contract(Team team, const T *k, const T *w, T *y) {
-    each<ROWS>(team, [&](int r) {
-        T sum = 0;
-        UNROLL_FEW for (int c = 0; c < COLS; c++) sum += k[r * COLS + c] * w[c];
-        y[r] = sum;
-    });
+template <int ROWS, int COLS, int SHARES> FUNCTION void contract(Team team, const T *k, const T *w, T *y) {
+    column_sums<COLS, ROWS, SHARES>(
+        team, team.room, [&](int c, int r) { return k[r * COLS + c] * w[c]; }, [&](int r, T s) { y[r] = s; });
 }
 
 template <int ROWS, int COLS, int MODE> FUNCTION void contract_reverse_k(Team team, const T *w, const T *dy, T *dk) {
-    each<ROWS * COLS>(team, [&](int i) { put<MODE>(dk + i, dy[i / COLS] * w[i % COLS]); });
+    fill<ROWS * COLS, MODE, 1>(team, dk, [&](int i) { return dy[i / COLS] * w[i % COLS]; });
 }
 
 template <int ROWS, int COLS, int SHARES, int MODE>

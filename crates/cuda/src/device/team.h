@@ -6,6 +6,7 @@
 
 #ifdef __CUDACC__
 #define INLINE static __device__ __forceinline__
+#define MEMBER __device__ __forceinline__
 #define FUNCTION static __device__ __noinline__ // compiled once for all calls and kernels
 #ifdef LARGE_PROGRAM
 #define HOT FUNCTION
@@ -13,17 +14,26 @@
 #define HOT INLINE // so that the compiler knows what lies in shared memory
 #endif
 #define UNROLL _Pragma("unroll")
-// trip counts are constants: without a word the compiler would unroll everything, and compile for minutes
+// Trip counts are constants: without a word the compiler would unroll everything, and compile for minutes. One block
+// alone works in shared memory, where few numbers in flight suffice; all its code should fit the instruction cache.
+#if CLUSTER > 1
 #define UNROLL_FEW _Pragma("unroll 4")
+#else
+#define UNROLL_FEW _Pragma("unroll 2")
+#endif
 #define ROLLED _Pragma("unroll 1")
+#define PRAGMA(text) _Pragma(#text)
+#define UNROLL_BY(n) PRAGMA(unroll n)
 #else
 #include <cmath>
 #define INLINE static inline
+#define MEMBER inline
 #define FUNCTION static inline
 #define HOT FUNCTION
 #define UNROLL
 #define UNROLL_FEW
 #define ROLLED
+#define UNROLL_BY(n)
 #endif
 
 typedef REAL T;
@@ -33,9 +43,20 @@ struct Team {
     int size;   // threads of the team
     bool whole; // all blocks of the cluster, or the first one alone
     T *room;    // memory that a function may use
+    int rank;   // of its block in the cluster
 };
 
-INLINE Team with_room(const Team &team, T *room) { return {team.me, team.size, team.whole, room}; }
+INLINE Team with_room(const Team &team, T *room) { return {team.me, team.size, team.whole, room, team.rank}; }
+
+// The same team, counted from another thread: calls that do not need all threads run side by side.
+INLINE Team from(const Team &team, int first) {
+#ifdef __CUDACC__
+    return {team.me < first ? team.me - first + team.size : team.me - first, team.size, team.whole, team.room, team.rank};
+#else
+    (void)first;
+    return team;
+#endif
+}
 
 // Waits for all threads of the team, and makes their writes visible to each other.
 INLINE void meet(const Team &team) {
@@ -63,30 +84,94 @@ template <int MODE> INLINE void put(T *to, T value) {
 
 // What is done to all indices below N, each by one thread: index i by thread i modulo the size of the team.
 template <int N, class Body> INLINE void each(const Team &team, Body body) {
-    ROLLED for (int i = team.me; i < N; i += team.size) body(i);
-}
-
-// A copy, number i by thread i modulo the size of the team; several are on their way at a time.
-template <int N> INLINE void copy(const Team &team, T *to, const T *from) {
-    int i = team.me;
-    ROLLED for (; i + 3 * team.size < N; i += 4 * team.size) {
-        const T a = from[i], b = from[i + team.size], c = from[i + 2 * team.size], d = from[i + 3 * team.size];
-        to[i] = a;
-        to[i + team.size] = b;
-        to[i + 2 * team.size] = c;
-        to[i + 3 * team.size] = d;
-    }
-    ROLLED for (; i < N; i += team.size) to[i] = from[i];
-}
-
-// Asks for numbers in global memory that will be needed soon.
-template <int N> INLINE void expect(const Team &team, const T *from) {
 #ifdef __CUDACC__
-    const int line = 128 / sizeof(T);
-    ROLLED for (int i = team.me * line; i < N; i += team.size * line) asm volatile("prefetch.global.L1 [%0];" ::"l"(from + i));
-#else
-    (void)team, (void)from;
+    if constexpr (N <= THREADS) { // a team is never smaller
+        if (team.me < N) body(team.me);
+    } else
 #endif
+    {
+        ROLLED for (int i = team.me; i < N; i += team.size) body(i);
+    }
+}
+
+// For the slab of this block; on the host one thread goes through all of them.
+#ifdef __CUDACC__
+#define EACH_SLAB(s, team) for (int s = team.rank, once = 1; once; once = 0)
+#else
+#define EACH_SLAB(s, team) for (int s = team.rank; s < CLUSTER; s++)
+#endif
+
+// What is done to all indices below N, SLAB of them by each block.
+template <int N, int SLAB, class Body> INLINE void each_in_slabs(const Team &block, Body body) {
+    EACH_SLAB(s, block) {
+        const int end = (s + 1) * SLAB < N ? (s + 1) * SLAB : N;
+        ROLLED for (int i = s * SLAB + block.me; i < end; i += block.size) body(i);
+    }
+}
+
+// Numbers to[i] = value(i), number i by thread i modulo the size of the team. A thread asks for the operands of BATCH
+// numbers before it writes the first: it then waits for memory once, not BATCH times.
+template <int N, int MODE, int BATCH, class Value> INLINE void fill(const Team &team, T *to, Value value) {
+    int i = team.me;
+    if constexpr (BATCH > 1) {
+        ROLLED for (; i + (BATCH - 1) * team.size < N; i += BATCH * team.size) {
+            T y[BATCH];
+            UNROLL for (int u = 0; u < BATCH; u++) y[u] = value(i + u * team.size);
+            if (MODE == ADD) {
+                UNROLL for (int u = 0; u < BATCH; u++) y[u] += to[i + u * team.size];
+            }
+            UNROLL for (int u = 0; u < BATCH; u++) to[i + u * team.size] = y[u];
+        }
+    }
+    ROLLED for (; i < N; i += team.size) put<MODE>(to + i, value(i));
+}
+
+// Numbers on their way from global to shared memory while the threads go on; both places begin and end at multiples
+// of 16 bytes. They have arrived when all threads have called `arrived` and met.
+template <int N> INLINE void send(const Team &team, T *to, const T *from) {
+#ifdef __CUDACC__
+    const int run = 16 / sizeof(T);
+    ROLLED for (int i = team.me * run; i < N; i += team.size * run) {
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(unsigned(__cvta_generic_to_shared(to + i))),
+                     "l"(from + i)
+                     : "memory");
+    }
+#else
+    each<N>(team, [&](int i) { to[i] = from[i]; });
+#endif
+}
+
+INLINE void arrived() {
+#ifdef __CUDACC__
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+// Threads that run in step, and may add up numbers without a barrier.
+#ifdef __CUDACC__
+#define WARP 32
+#else
+#define WARP 1
+#endif
+
+// How many of S threads share a sum. They are WARP / S apart, so that neighbours work on neighbouring sums.
+#define LANES(S) (WARP == 1 ? 1 : S)
+
+// The sum over the lanes of a sum, the same for all of them.
+template <int LANES> INLINE T over_lanes(T x) {
+#ifdef __CUDACC__
+    UNROLL for (int apart = WARP / 2; apart >= WARP / LANES; apart /= 2) x += __shfl_xor_sync(0xffffffffu, x, apart);
+#endif
+    return x;
+}
+
+// Calls body(c, lane) for all c below COLS, by LANES threads of a warp for each. All threads of a warp call it; the last
+// ones may have a c that does not exist.
+template <int COLS, int LANES, class Body> INLINE void for_lanes(const Team &team, Body body) {
+    const int across = WARP / LANES, items = (COLS + across - 1) / across * WARP;
+    ROLLED for (int item = team.me; item < items; item += team.size) {
+        body(item / WARP * across + item % across, item % WARP / across);
+    }
 }
 
 #ifdef SINGLE
@@ -97,6 +182,7 @@ INLINE T exponential(T x) { return expf(x); }
 INLINE T root(T x) { return sqrtf(x); }
 INLINE T magnitude(T x) { return fabsf(x); }
 INLINE T nearest(T x) { return rintf(x); }
+INLINE T below(T x) { return floorf(x); }
 #else
 INLINE T tanh_of(T x) { return tanh(x); }
 INLINE T sine(T x) { return sin(x); }
@@ -105,7 +191,18 @@ INLINE T exponential(T x) { return exp(x); }
 INLINE T root(T x) { return sqrt(x); }
 INLINE T magnitude(T x) { return fabs(x); }
 INLINE T nearest(T x) { return rint(x); }
+INLINE T below(T x) { return floor(x); }
 #endif
+// A product that is rounded before anything else is done with it; compilers like to put a sum into it.
+INLINE T rounded(T a, T b) {
+#if defined(__CUDACC__) && defined(SINGLE)
+    return __fmul_rn(a, b);
+#elif defined(__CUDACC__)
+    return __dmul_rn(a, b);
+#else
+    return a * b;
+#endif
+}
 INLINE T larger(T a, T b) { return a > b ? a : b; }
 INLINE T smaller(T a, T b) { return a < b ? a : b; }
 INLINE int clamped(int x, int low, int high) { return x < low ? low : x > high ? high : x; }

@@ -67,8 +67,9 @@ pub fn reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
     let Sizes { inputs, outputs, agents, .. } = sizes;
     let (points, d) = (sizes.count(), dy.name());
     let n = r.node.output().size();
-    let cut = format!("rectified<{n}>(TEAM, {}, {d});", r.y().name());
-    let mut calls = vec![Call::new(cut, n as f64).flat(r.y()).flat(dy).writes(dy)];
+    let busy = 12.0 * n as f64;
+    let cut = format!("rectified<{n}, {}>(TEAM, {}, {d});", lower.batch(n, busy), r.y().name());
+    let mut calls = vec![Call::new(cut, busy).flat(r.y()).flat(dy).writes(dy)];
     if let Some(to) = r.to(0) {
         let (w, t, mode) = (r.x(1), to.slot.name(), to.mode);
         let text = if sizes.field {
@@ -83,37 +84,34 @@ pub fn reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
     if let Some(to) = r.to(1) {
         let (x, t, mode) = (r.x(0), to.slot.name(), to.mode);
         let size = 9 * inputs * outputs;
-        let (text, room) = if sizes.field {
+        let call = if sizes.field {
             let shares = lower.shares(points, size, work);
-            (
-                format!("conv_field_reverse_w<{shape}, {shares}, {mode}>(TEAM, {}, {d}, {t});", x.name()),
-                shares * size,
-            )
+            let text =
+                format!("conv_field_reverse_w<{shape}, {shares}, {mode}>(TEAM, {}, {d}, {t});", x.name());
+            Call::new(text, work).sums(size, shares)
         } else {
             let [tm, tn] = large_tile(inputs, outputs);
             let ku = divisor(agents, &[4, 2, 1]);
             let tiles = size / (tm * tn);
             let parts = (lower.team(work) / tiles).clamp(1, 32).min(points);
-            (
-                format!(
-                    "conv_patch_reverse_w<{shape}, {mode}, {tm}, {tn}, {ku}, {parts}>(TEAM, {}, {d}, {t});",
-                    x.name()
-                ),
-                parts * size,
-            )
+            let text = format!(
+                "conv_patch_reverse_w<{shape}, {mode}, {tm}, {tn}, {ku}, {parts}>(TEAM, {}, {d}, {t});",
+                x.name()
+            );
+            Call::new(text, work).room(parts * size)
         };
-        calls.push(Call::new(text, work).room(room).reads(x).reads(dy).writes(to.slot));
+        calls.push(call.reads(x).reads(dy).takes(to.slot));
     }
     if let Some(to) = r.to(2) {
         let (t, mode) = (to.slot.name(), to.mode);
         if sizes.field {
             calls.push(layout::sum_of_copies(lower, [outputs, 1], [outputs, points], dy, to));
         } else {
-            let shares = lower.shares(points * agents, outputs, n as f64);
+            let shares = lower.shares(points * agents, outputs, busy);
             let text = format!(
                 "conv_patch_reverse_b<{points}, {outputs}, {agents}, {shares}, {mode}>(TEAM, {d}, {t});"
             );
-            calls.push(Call::new(text, n as f64).room(shares * outputs).reads(dy).writes(to.slot));
+            calls.push(Call::new(text, busy).sums(outputs, shares).reads(dy).takes(to.slot));
         }
     }
     calls

@@ -2,90 +2,79 @@
 
 use super::*;
 
-fn each(n: usize, body: &str) -> String {
-    format!("each<{n}>(TEAM, [&](int i) {{ {body} }});")
-}
+/// Operations that a number costs, memory included: more than its arithmetic.
+const EACH: f64 = 12.0;
 
-pub fn map(node: &Node) -> Vec<Call> {
+pub fn map(lower: &Lower, node: &Node) -> Vec<Call> {
     let formula = node.op.formula().expect("an elementary function");
-    let (n, x, y) = (node.output().size(), node.x(0), node.y());
-    let body = format!("const T x = {}[i]; {}[i] = {};", x.name(), y.name(), formula.value);
-    vec![Call::new(each(n, &body), n as f64).flat(x).writes(y)]
+    let (n, x) = (node.output().size(), node.x(0));
+    let body = format!("const T x = {}[i]; return {};", x.name(), formula.value);
+    vec![lower.fill(n, &To::write(node.y()), EACH, &body).flat(x)]
 }
 
-pub fn map_reverse(r: &Reverse) -> Vec<Call> {
+pub fn map_reverse(lower: &Lower, r: &Reverse) -> Vec<Call> {
     let Some(to) = r.to(0) else { return Vec::new() };
     let formula = r.node.op.formula().expect("an elementary function");
     let (n, dy) = (r.node.output().size(), r.dy());
     let seen = if formula.by_output { r.rule.seen_output } else { r.rule.seen_inputs[0] }.map(Slot::Value);
     let see = seen.map_or(String::new(), |s| format!("const T s = {}[i]; ", s.name()));
-    let body = format!(
-        "{see}const T d = {}[i]; put<{}>({} + i, {});",
-        dy.name(),
-        to.mode,
-        to.slot.name(),
-        formula.slope
-    );
-    let call = Call::new(each(n, &body), n as f64).flat(dy).writes(to.slot);
+    let body = format!("{see}const T d = {}[i]; return {};", dy.name(), formula.slope);
+    let call = lower.fill(n, &to, EACH, &body).flat(dy);
     vec![match seen {
         Some(s) => call.flat(s),
         None => call,
     }]
 }
 
-pub fn binary(node: &Node) -> Vec<Call> {
+pub fn binary(lower: &Lower, node: &Node) -> Vec<Call> {
     let sign = match node.op.name() {
         "add" => '+',
         "subtract" => '-',
         "multiply" => '*',
         _ => '/',
     };
-    let (n, a, b, y) = (node.output().size(), node.x(0), node.x(1), node.y());
-    let body = format!("{}[i] = {}[i] {sign} {}[i];", y.name(), a.name(), b.name());
-    vec![Call::new(each(n, &body), n as f64).flat(a).flat(b).writes(y)]
+    let (n, a, b) = (node.output().size(), node.x(0), node.x(1));
+    let body = format!("{}[i] {sign} {}[i]", a.name(), b.name());
+    vec![lower.fill(n, &To::write(node.y()), EACH, &body).flat(a).flat(b)]
 }
 
 /// One adjoint, `to (+)= expression`, with the values it reads.
-fn adjoint(n: usize, to: To, expression: String, reads: &[Slot]) -> Call {
-    let body = format!("put<{}>({} + i, {expression});", to.mode, to.slot.name());
-    let call = Call::new(each(n, &body), n as f64).writes(to.slot);
+fn adjoint(lower: &Lower, n: usize, to: To, expression: String, reads: &[Slot]) -> Call {
+    let call = lower.fill(n, &to, EACH, &expression);
     reads.iter().fold(call, |call, &slot| call.flat(slot))
 }
 
-pub fn binary_reverse(r: &Reverse) -> Vec<Call> {
+pub fn binary_reverse(lower: &Lower, r: &Reverse) -> Vec<Call> {
     let (n, dy) = (r.node.output().size(), r.dy());
     let d = format!("{}[i]", dy.name());
     let mut calls = Vec::new();
     for i in 0..2 {
         let Some(to) = r.to(i) else { continue };
         let at = |slot: Slot| format!("{}[i]", slot.name());
-        calls.push(match (r.node.op.name(), i) {
-            ("add", _) | ("subtract", 0) => adjoint(n, to, d.clone(), &[dy]),
-            ("subtract", _) => adjoint(n, to, format!("-{d}"), &[dy]),
-            ("multiply", _) => adjoint(n, to, format!("{d} * {}", at(r.x(1 - i))), &[dy, r.x(1 - i)]),
-            (_, 0) => adjoint(n, to, format!("{d} / {}", at(r.x(1))), &[dy, r.x(1)]),
-            _ => {
-                let expression = format!("-({d} * {} / {})", at(r.y()), at(r.x(1)));
-                adjoint(n, to, expression, &[dy, r.x(1), r.y()])
-            }
-        });
+        let (expression, reads) = match (r.node.op.name(), i) {
+            ("add", _) | ("subtract", 0) => (d.clone(), vec![dy]),
+            ("subtract", _) => (format!("-{d}"), vec![dy]),
+            ("multiply", _) => (format!("{d} * {}", at(r.x(1 - i))), vec![dy, r.x(1 - i)]),
+            (_, 0) => (format!("{d} / {}", at(r.x(1))), vec![dy, r.x(1)]),
+            _ => (format!("-({d} * {} / {})", at(r.y()), at(r.x(1))), vec![dy, r.x(1), r.y()]),
+        };
+        calls.push(adjoint(lower, n, to, expression, &reads));
     }
     calls
 }
 
-pub fn quadratic(node: &Node) -> Vec<Call> {
+pub fn quadratic(lower: &Lower, node: &Node) -> Vec<Call> {
     let [a, b, c] = ["a", "b", "c"].map(|name| literal(node.number(name)));
-    let (n, p, q, y) = (node.output().size(), node.x(0), node.x(1), node.y());
+    let (n, p, q) = (node.output().size(), node.x(0), node.x(1));
     let body = format!(
-        "const T p = {}[i], q = {}[i]; {}[i] = {a} * p * p + {b} * p * q + {c} * q * q;",
+        "const T p = {}[i], q = {}[i]; return {a} * p * p + {b} * p * q + {c} * q * q;",
         p.name(),
-        q.name(),
-        y.name()
+        q.name()
     );
-    vec![Call::new(each(n, &body), 5.0 * n as f64).flat(p).flat(q).writes(y)]
+    vec![lower.fill(n, &To::write(node.y()), EACH, &body).flat(p).flat(q)]
 }
 
-pub fn quadratic_reverse(r: &Reverse) -> Vec<Call> {
+pub fn quadratic_reverse(lower: &Lower, r: &Reverse) -> Vec<Call> {
     let [a, b, c] = ["a", "b", "c"].map(|name| r.node.number(name));
     let (n, dy) = (r.node.output().size(), r.dy());
     let mut calls = Vec::new();
@@ -94,7 +83,7 @@ pub fn quadratic_reverse(r: &Reverse) -> Vec<Call> {
         let (mine, theirs) = (r.x(i), r.x(1 - i));
         let slope =
             format!("{} * {}[i] + {} * {}[i]", literal(own), mine.name(), literal(other), theirs.name());
-        calls.push(adjoint(n, to, format!("{}[i] * ({slope})", dy.name()), &[dy, mine, theirs]));
+        calls.push(adjoint(lower, n, to, format!("{}[i] * ({slope})", dy.name()), &[dy, mine, theirs]));
     }
     calls
 }
@@ -124,8 +113,7 @@ pub fn combination(lower: &mut Lower, node: &Node) -> Vec<Call> {
         .enumerate()
         .map(|(k, table)| format!("{} * {}[i]", factor(lower, table, cols), node.x(k).name()))
         .collect();
-    let body = format!("{}[i] = {};", node.y().name(), parts.join(" + "));
-    let call = Call::new(each(n, &body), (2 * parts.len() * n) as f64).writes(node.y());
+    let call = lower.fill(n, &To::write(node.y()), EACH + parts.len() as f64, &parts.join(" + "));
     vec![(0..parts.len()).fold(call, |call, k| call.flat(node.x(k)))]
 }
 
@@ -135,7 +123,7 @@ pub fn combination_reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
     for (k, table) in tables(&r.node).iter().enumerate() {
         let Some(to) = r.to(k) else { continue };
         let expression = format!("{} * {}[i]", factor(lower, table, cols), r.dy().name());
-        calls.push(adjoint(n, to, expression, &[r.dy()]));
+        calls.push(adjoint(lower, n, to, expression, &[r.dy()]));
     }
     calls
 }
@@ -156,8 +144,8 @@ pub fn symbol(lower: &mut Lower, node: &Node) -> Vec<Call> {
         .enumerate()
         .map(|(k, symbol)| times(lower, symbol, cols, node.x(k), 1.0))
         .collect();
-    let body = format!("const int k = i / {cols} / 2 * 2; {}[i] = {};", node.y().name(), parts.join(" + "));
-    let call = Call::new(each(n, &body), (4 * parts.len() * n) as f64).writes(node.y());
+    let body = format!("const int k = i / {cols} / 2 * 2; return {};", parts.join(" + "));
+    let call = lower.fill(n, &To::write(node.y()), EACH + 4.0 * parts.len() as f64, &body);
     vec![(0..parts.len()).fold(call, |call, k| call.reads(node.x(k)))]
 }
 
@@ -167,9 +155,8 @@ pub fn symbol_reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
     for (k, symbol) in tables(&r.node).iter().enumerate() {
         let Some(to) = r.to(k) else { continue };
         let product = times(lower, symbol, cols, r.dy(), -1.0);
-        let body =
-            format!("const int k = i / {cols} / 2 * 2; put<{}>({} + i, {product});", to.mode, to.slot.name());
-        calls.push(Call::new(each(n, &body), 4.0 * n as f64).reads(r.dy()).writes(to.slot));
+        let body = format!("const int k = i / {cols} / 2 * 2; return {product};");
+        calls.push(lower.fill(n, &to, EACH + 4.0, &body).reads(r.dy()));
     }
     calls
 }

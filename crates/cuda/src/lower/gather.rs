@@ -77,7 +77,8 @@ pub fn window(node: &Node) -> Vec<Call> {
         node.x(0).name(),
         node.y().name()
     );
-    let call = Call::new(text, 20.0 * (width * agents * fields) as f64).reads(node.x(0)).fills(node.y());
+    let call = Call::new(text, 20.0 * (width * agents * fields) as f64).items(width * agents);
+    let call = call.reads(node.x(0)).fills(node.y());
     vec![seen.into_iter().fold(call, Call::reads)]
 }
 
@@ -87,15 +88,17 @@ pub fn window_reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
     let mut calls = Vec::new();
     for f in 0..fields {
         let Some(to) = r.to(1 + f) else { continue };
+        let work = 20.0 * (n * agents) as f64;
+        let shares = lower.shares(agents, n, work);
         let text = format!(
-            "window_reverse_field<{n}, {width}, {agents}, {periodic}, {linear}, {}>(TEAM, {density:?}, {}, {} + {}, {});",
+            "window_reverse_field<{n}, {width}, {agents}, {periodic}, {linear}, {shares}, {}>(TEAM, {density:?}, {}, {} + {}, {});",
             to.mode,
             xi.name(),
             dy.name(),
             f * width * agents,
             to.slot.name()
         );
-        calls.push(Call::new(text, 20.0 * (n * agents) as f64).reads(xi).reads(dy).writes(to.slot));
+        calls.push(Call::new(text, work).sums(n, shares).reads(xi).reads(dy).takes(to.slot));
     }
     // a window of cells is constant in the position
     if let Some(to) = r.to(0) {
@@ -113,8 +116,8 @@ pub fn window_reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
             dy.name(),
             to.slot.name()
         );
-        let call = Call::new(text, (20 * width * agents * fields) as f64).room(shares * agents);
-        let call = call.reads(xi).reads(dy).writes(to.slot);
+        let call = Call::new(text, (20 * width * agents * fields) as f64).sums(agents, shares);
+        let call = call.reads(xi).reads(dy).takes(to.slot);
         calls.push(seen.into_iter().fold(call, Call::reads));
     }
     calls
@@ -123,7 +126,7 @@ pub fn window_reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
 /// An adjoint that nothing arrives at.
 fn zero(to: To, n: usize) -> Option<Call> {
     let text = format!("each<{n}>(TEAM, [&](int i) {{ {}[i] = 0; }});", to.slot.name());
-    (to.mode == "WRITE").then(|| Call::new(text, n as f64).writes(to.slot))
+    (to.mode == "WRITE").then(|| Call::new(text, n as f64).items(n).writes(to.slot))
 }
 
 /// What is known of patches.
@@ -182,8 +185,8 @@ pub fn patches(lower: &mut Lower, node: &Node) -> Vec<Call> {
                 ),
                 10.0 * all as f64,
             )
-            .room(shares * agents)
-            .writes(y)
+            .sums(*agents, shares)
+            .takes(y)
         }
         _ => {
             let outputs = node.output().rows;
@@ -196,9 +199,9 @@ pub fn patches(lower: &mut Lower, node: &Node) -> Vec<Call> {
                 ),
                 (10 * all * outputs) as f64,
             )
-            .room(shares * agents * outputs)
+            .sums(agents * outputs, shares)
             .reads(node.x(2))
-            .writes(y)
+            .takes(y)
         }
     };
     vec![call.reads(xi).reads(maps)]
@@ -222,8 +225,8 @@ pub fn patches_reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
                 dy.name(),
                 to.slot.name()
             );
-            let call = Call::new(text, work).room(2 * shares * agents);
-            calls.push(call.reads(xi).reads(r.x(1)).reads(dy).writes(to.slot));
+            let call = Call::new(text, work).sums(2 * agents, shares);
+            calls.push(call.reads(xi).reads(r.x(1)).reads(dy).takes(to.slot));
         } else {
             calls.extend(zero(to, 2 * agents));
         }

@@ -20,7 +20,7 @@ pub fn forward(lower: &mut Lower, node: &Node) -> Vec<Call> {
     vec![if node.op.name() == "gaussian" {
         let text =
             format!("gaussian<{rows}, {cols}, {periodic}>(TEAM, {bump}, {}, {});", xi.name(), y.name());
-        Call::new(text, work).reads(xi).writes(y)
+        Call::new(text, work).items(rows * cols).reads(xi).writes(y)
     } else {
         let (w, shares) = (node.x(1), lower.shares(cols, rows, work));
         let text = format!(
@@ -29,7 +29,7 @@ pub fn forward(lower: &mut Lower, node: &Node) -> Vec<Call> {
             w.name(),
             y.name()
         );
-        Call::new(text, work).room(shares * rows).reads(xi).reads(w).writes(y)
+        Call::new(text, work).sums(rows, shares).reads(xi).reads(w).takes(y)
     }]
 }
 
@@ -50,8 +50,8 @@ pub fn reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
             dy.name(),
             to.slot.name()
         );
-        let call = Call::new(text, work).room(shares * cols);
-        calls.push(call.reads(r.x(0)).reads(r.y()).reads(dy).writes(to.slot));
+        let call = Call::new(text, work).sums(cols, shares);
+        calls.push(call.reads(r.x(0)).reads(r.y()).reads(dy).takes(to.slot));
         return calls;
     }
     if let Some(to) = r.to(0) {
@@ -63,8 +63,8 @@ pub fn reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
             dy.name(),
             to.slot.name()
         );
-        let call = Call::new(text, work).room(shares * cols);
-        calls.push(call.reads(r.x(0)).reads(r.x(1)).reads(dy).writes(to.slot));
+        let call = Call::new(text, work).sums(cols, shares);
+        calls.push(call.reads(r.x(0)).reads(r.x(1)).reads(dy).takes(to.slot));
     }
     if let Some(to) = r.to(1) {
         let text = format!(
@@ -74,7 +74,7 @@ pub fn reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
             dy.name(),
             to.slot.name()
         );
-        calls.push(Call::new(text, work).room(shares * cols).reads(r.x(0)).reads(dy).writes(to.slot));
+        calls.push(Call::new(text, work).sums(cols, shares).reads(r.x(0)).reads(dy).takes(to.slot));
     }
     calls
 }

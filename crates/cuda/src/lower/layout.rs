@@ -2,7 +2,10 @@
 
 use super::*;
 
-pub fn forward(node: &Node) -> Vec<Call> {
+/// Operations that copying a number costs.
+const COPIED: f64 = 8.0;
+
+pub fn forward(lower: &Lower, node: &Node) -> Vec<Call> {
     let (from, to, x, y) = (node.input(0), node.output(), node.x(0), node.y());
     let n = to.size();
     let (xs, ys) = (x.name(), y.name());
@@ -12,33 +15,33 @@ pub fn forward(node: &Node) -> Vec<Call> {
                 "broadcast<{}, {}, {}, {}>(TEAM, {xs}, {ys});",
                 from.rows, from.cols, to.rows, to.cols
             );
-            Call::new(text, n as f64).reads(x).writes(y)
+            Call::new(text, 6.0 * n as f64).items(n).reads(x).writes(y)
         }
         "slice" => {
             let skipped = node.count("start") * from.cols;
-            let text = format!("each<{n}>(TEAM, [&](int i) {{ {ys}[i] = {xs}[i + {skipped}]; }});");
-            let call = Call::new(text, n as f64).writes(y);
+            let call = lower.fill(n, &To::write(y), COPIED, &format!("{xs}[i + {skipped}]"));
             if skipped == 0 { call.flat(x) } else { call.reads(x) }
         }
         "stack" => {
             let (above, b) = (from.size(), node.x(1));
-            let text = format!(
-                "each<{n}>(TEAM, [&](int i) {{ {ys}[i] = i < {above} ? {xs}[i] : {}[i - {above}]; }});",
-                b.name()
-            );
-            Call::new(text, n as f64).flat(x).reads(b).writes(y)
+            let value = format!("i < {above} ? {xs}[i] : {}[i - {above}]", b.name());
+            lower.fill(n, &To::write(y), COPIED, &value).flat(x).reads(b)
         }
-        _ => {
-            let text = format!("transpose<{}, {}, WRITE>(TEAM, {xs}, {ys});", from.rows, from.cols);
-            Call::new(text, n as f64).reads(x).writes(y)
-        }
+        _ => transposed(lower, [from.rows, from.cols], x, To::write(y)),
     }]
+}
+
+fn transposed(lower: &Lower, [rows, cols]: [usize; 2], x: Slot, to: To) -> Call {
+    let (n, work) = (rows * cols, COPIED * (rows * cols) as f64);
+    let (mode, batch, y) = (to.mode, lower.batch(n, work), to.slot.name());
+    let text = format!("transpose<{rows}, {cols}, {mode}, {batch}>(TEAM, {}, {y});", x.name());
+    Call::new(text, work).items(n).reads(x).writes(to.slot)
 }
 
 /// The adjoint of something repeated: the sum over its copies.
 pub fn sum_of_copies(lower: &Lower, from: [usize; 2], to: [usize; 2], dy: Slot, target: To) -> Call {
     let (sums, n) = (from[0] * from[1], to[0] * to[1]);
-    let shares = lower.shares(n / sums, sums, n as f64);
+    let shares = lower.shares(n / sums, sums, 2.0 * n as f64);
     let text = format!(
         "broadcast_reverse<{}, {}, {}, {}, {shares}, {}>(TEAM, {}, {});",
         from[0],
@@ -49,7 +52,7 @@ pub fn sum_of_copies(lower: &Lower, from: [usize; 2], to: [usize; 2], dy: Slot, 
         dy.name(),
         target.slot.name()
     );
-    Call::new(text, n as f64).room(sums * shares).reads(dy).writes(target.slot)
+    Call::new(text, 2.0 * n as f64).sums(sums, shares).reads(dy).takes(target.slot)
 }
 
 pub fn reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
@@ -63,33 +66,33 @@ pub fn reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
             "broadcast" => sum_of_copies(lower, [from.rows, from.cols], [out.rows, out.cols], dy, to),
             "slice" => {
                 let (skipped, n, all) = (r.node.count("start") * from.cols, out.size(), from.size());
-                let text = match mode {
-                    // the rows that were left out get 0
-                    "WRITE" => format!(
-                        "each<{all}>(TEAM, [&](int i) {{ const int k = i - {skipped}; \
-                         {t}[i] = k >= 0 && k < {n} ? {d}[k] : T(0); }});"
-                    ),
-                    _ => format!("each<{n}>(TEAM, [&](int i) {{ {t}[i + {skipped}] += {d}[i]; }});"),
+                // the rows that were left out get 0
+                let call = match mode {
+                    "WRITE" => {
+                        let value =
+                            format!("const int k = i - {skipped}; return k >= 0 && k < {n} ? {d}[k] : T(0);");
+                        lower.fill(all, &to, COPIED, &value)
+                    }
+                    _ => {
+                        let text =
+                            format!("each<{n}>(TEAM, [&](int i) {{ {t}[i + {skipped}] += {d}[i]; }});");
+                        Call::new(text, COPIED * n as f64).items(n)
+                    }
                 };
-                let call = Call::new(text, all as f64);
                 match (skipped, mode) {
+                    (0, "WRITE") => call.flat(dy),
                     (0, _) => call.flat(dy).writes(to.slot),
-                    (_, "WRITE") => call.reads(dy).writes(to.slot),
+                    (_, "WRITE") => call.reads(dy),
                     _ => call.flat(dy).fills(to.slot),
                 }
             }
             "stack" => {
                 let n = r.node.input(i).size();
                 let skipped = if i == 0 { 0 } else { from.size() };
-                let text =
-                    format!("each<{n}>(TEAM, [&](int i) {{ put<{mode}>({t} + i, {d}[i + {skipped}]); }});");
-                let call = Call::new(text, n as f64).writes(to.slot);
+                let call = lower.fill(n, &to, COPIED, &format!("{d}[i + {skipped}]"));
                 if i == 0 { call.flat(dy) } else { call.reads(dy) }
             }
-            _ => {
-                let text = format!("transpose<{}, {}, {mode}>(TEAM, {d}, {t});", out.rows, out.cols);
-                Call::new(text, out.size() as f64).reads(dy).writes(to.slot)
-            }
+            _ => transposed(lower, [out.rows, out.cols], dy, to),
         });
     }
     calls

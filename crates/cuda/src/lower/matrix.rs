@@ -54,9 +54,11 @@ fn apply(lower: &mut Lower, matrix: &Dense, cols: usize, x: Slot, y: Slot, mode:
         };
         let table: Vec<f64> = (0..(2 * width + 1) * n).map(entry).collect();
         let table = lower.tables.numbers(&table);
-        let text =
-            format!("banded<{n}, {cols}, {width}, {mode}>(TEAM, {table}, {}, {});", x.name(), y.name());
-        return Call::new(text, (2 * (2 * width + 1) * n * cols) as f64).reads(x).writes(y);
+        let work = (4 * (2 * width + 1) * n * cols) as f64;
+        let shares = lower.shares(2 * width + 1, n * cols, work);
+        let sizes = format!("{n}, {cols}, {width}, {shares}, {mode}");
+        let text = format!("banded<{sizes}>(TEAM, {table}, {}, {});", x.name(), y.name());
+        return Call::new(text, work).sums(n * cols, shares).reads(x).takes(y);
     }
     let table = lower.tables.numbers(&matrix.transposed().at);
     let product = Product {
@@ -68,8 +70,7 @@ fn apply(lower: &mut Lower, matrix: &Dense, cols: usize, x: Slot, y: Slot, mode:
         start: ("ZERO", "nullptr".into()),
         mode,
     };
-    let (text, room) = product.code(lower, true);
-    Call::new(text, product.work()).room(room).reads(x).fills(y)
+    product.call(lower).reads(x).fills(y)
 }
 
 /// Distance from the diagonal beyond which all entries are negligible.
@@ -93,7 +94,7 @@ pub fn solve_reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
     vec![apply(lower, &matrix, node.output().cols, r.dy(), to.slot, to.mode)]
 }
 
-/// A transform as a sum over a table of one period: of n points to modes (`analysis`) or back (`synthesis`). Every
+/// A transform with a table of one period: of n points to modes (`analysis`) or back (`synthesis`). Every
 /// mode but 0 and n/2 stands for its complex conjugate too; a synthesis, or its adjoint, counts it twice and divides
 /// by n.
 fn transform(lower: &mut Lower, node: &Node, back: bool, from: Slot, to: To) -> Call {
@@ -105,19 +106,20 @@ fn transform(lower: &mut Lower, node: &Node, back: bool, from: Slot, to: To) -> 
         })
         .collect();
     let table = lower.tables.numbers(&period);
-    let (name, outputs, terms) = match inverse != back {
-        false => ("analysis", 2 * (n / 2 + 1) * cols, n),
-        true => ("synthesis", n * cols, n / 2 + 1),
+    // two stages of a and n / a terms
+    let a = (1..=n).take_while(|a| a * a <= n).filter(|a| n.is_multiple_of(*a)).last().unwrap_or(1);
+    let work = (8 * n * cols * (a + n / a)) as f64;
+    let (name, shares) = match inverse != back {
+        false => ("analysis", lower.shares(n / a, (n / 2 + 1) * cols, work)),
+        true => ("synthesis", lower.shares(a, n * cols, work)),
     };
-    let work = 4.0 * (outputs * terms) as f64;
-    let shares = lower.shares(terms, outputs, work);
     let text = format!(
-        "{name}<{n}, {cols}, {inverse}, {shares}, {}>(TEAM, {table}, {}, {});",
+        "{name}<{n}, {a}, {cols}, {inverse}, {shares}, {}>(TEAM, {table}, {}, {});",
         to.mode,
         from.name(),
         to.slot.name()
     );
-    Call::new(text, work).room(shares * outputs).reads(from).writes(to.slot)
+    Call::new(text, work).room(2 * n * cols).reads(from).fills(to.slot)
 }
 
 pub fn fourier(lower: &mut Lower, node: &Node) -> Vec<Call> {
@@ -155,36 +157,55 @@ fn axis(node: &Node, sizes: &str, numbers: &str) -> Dense {
     Dense { rows: height * folds, cols: inputs, at }
 }
 
-/// A matrix along each axis: first along x into the room, then along y.
+/// The matrices of both axes.
+fn axes(node: &Node, reversed: bool) -> [Dense; 2] {
+    let [x, y] = [axis(node, "x_sizes", "x"), axis(node, "y_sizes", "y")];
+    if node.flag("transposed") != reversed { [x.transposed(), y.transposed()] } else { [x, y] }
+}
+
+/// Numbers of the field that a product along both axes gives, and of a slab of it: some of its rows.
+pub fn slab(node: &Node, reversed: bool, cluster: usize) -> (usize, usize) {
+    let [x, y] = axes(node, reversed);
+    (x.rows * y.rows, x.rows.div_ceil(cluster) * y.rows)
+}
+
+/// A matrix along each axis. Every block computes a slab of the result: first along x into memory of its own, then
+/// along y.
 fn both_axes(lower: &mut Lower, node: &Node, reversed: bool, from: Slot, to: To) -> Call {
-    let [mut x, mut y] = [axis(node, "x_sizes", "x"), axis(node, "y_sizes", "y")];
-    if node.flag("transposed") != reversed {
-        (x, y) = (x.transposed(), y.transposed());
-    }
+    let [x, y] = axes(node, reversed);
     assert_eq!(node.output().cols, 1, "a field of its own per sample");
-    let tables = [x.transposed(), y.transposed()].map(|matrix| lower.tables.numbers(&matrix.at));
-    let [along_x, along_y] = tables;
+    let rows = x.rows.div_ceil(lower.cluster);
+    // columns of x one after the other, filled up so that all slabs have as many rows
+    let height = rows * lower.cluster;
+    let along_x = Dense::new(x.cols, height, |k, r| if r < x.rows { x.at[r * x.cols + k] } else { 0.0 });
+    let along_x = lower.tables.numbers(&along_x.at);
+    let along_y = lower.tables.numbers(&y.transposed().at);
     let first = Product {
-        extents: [x.rows, y.cols, x.cols],
-        a: [1, x.rows],
+        extents: [rows, y.cols, x.cols],
+        a: [1, height],
         b: [y.cols, 1],
-        factors: [along_x, from.name()],
-        result: "TEAM.room".into(),
+        factors: [format!("{along_x} + s * {rows}"), from.name()],
+        result: "local".into(),
         start: ("ZERO", "nullptr".into()),
         mode: "WRITE",
     };
+    let (c, t) = (y.rows, to.slot.name());
     let second = Product {
-        extents: [x.rows, y.rows, y.cols],
+        extents: [rows, y.rows, y.cols],
         a: [y.cols, 1],
         b: [y.rows, 1],
-        factors: ["TEAM.room".into(), along_y],
-        result: to.slot.name(),
+        factors: ["local".into(), along_y],
+        result: format!("{t} + s * {}, {} - s * {rows}", rows * c, x.rows),
         start: ("ZERO", "nullptr".into()),
         mode: to.mode,
     };
-    let work = first.work() + second.work();
-    let text = format!("{} meet(TEAM); {}", first.code(lower, false).0, second.code(lower, false).0);
-    Call::new(text, work).room(x.rows * y.cols).reads(from).fills(to.slot)
+    let work = (first.work() + second.work()) * lower.cluster as f64;
+    let [first, second] =
+        [first.code_for(lower.threads, "product"), second.code_for(lower.threads, "product_rows")]
+            .map(|(text, _)| text.replace("TEAM", "one"));
+    let text = format!("meet(one); EACH_SLAB(s, one) {{ {first} meet(one); {second} }}");
+    let call = Call::new(text, work).slabs(if lower.cluster > 1 { rows * c } else { 0 });
+    Call { local: rows * y.cols, ..call }.reads(from).writes_slabs(to.slot)
 }
 
 pub fn separable(lower: &mut Lower, node: &Node) -> Vec<Call> {
@@ -229,13 +250,15 @@ fn apply_sparse(lower: &mut Lower, rows: &Rows, cols: usize, x: Slot, y: Slot, m
     let columns = lower.tables.indices(entries().map(|e| e.0 as i32).collect());
     let first = lower.tables.indices(first);
     let values = lower.tables.numbers(&entries().map(|e| e.1).collect::<Vec<_>>());
+    let work = (6 * entries().count() * cols + 6 * rows.len() * cols) as f64;
+    let shares = lower.shares(entries().count() / rows.len(), rows.len() * cols, work).min(LANES);
     let text = format!(
-        "sparse<{}, {cols}, {mode}>(TEAM, {first}, {columns}, {values}, {}, {});",
+        "sparse<{}, {cols}, {shares}, {mode}>(TEAM, {first}, {columns}, {values}, {}, {});",
         rows.len(),
         x.name(),
         y.name()
     );
-    Call::new(text, (2 * entries().count() * cols) as f64).reads(x).writes(y)
+    Call::new(text, work).sums(rows.len() * cols, shares).reads(x).takes(y)
 }
 
 pub fn sparse(lower: &mut Lower, node: &Node) -> Vec<Call> {

@@ -9,10 +9,11 @@ mod matrix;
 mod product;
 mod reduce;
 
-use crate::calls::{Call, Slot};
+use crate::calls::{Call, LANES, Slot};
 use crate::tables::Tables;
 use cinoc_adjoint::Shape;
 use cinoc_adjoint::backend::{Op, Parameters, ReverseOp, Target, Value};
+use std::collections::HashMap;
 
 /// What code is written for.
 pub struct Lower<'a> {
@@ -24,6 +25,8 @@ pub struct Lower<'a> {
     pub cluster: usize,
     /// Share of the largest entry of a matrix below which others do not count.
     pub negligible: f64,
+    /// Numbers of a slab of fields of so many numbers, where blocks have slabs of them.
+    pub slabs: HashMap<usize, usize>,
 }
 
 /// An operation with what its code needs to know.
@@ -95,6 +98,12 @@ struct To {
     mode: &'static str,
 }
 
+impl To {
+    fn write(slot: Slot) -> To {
+        To { slot, mode: "WRITE" }
+    }
+}
+
 impl Reverse<'_> {
     fn dy(&self) -> Slot {
         Slot::Adjoint(self.rule.from)
@@ -119,15 +128,26 @@ impl Reverse<'_> {
 }
 
 impl Lower<'_> {
+    /// Finds out which fields lie in slabs.
+    pub fn find_slabs<'o>(&mut self, ops: impl Iterator<Item = &'o Op>) {
+        for op in ops.filter(|op| op.name() == "separable" && self.cluster > 1) {
+            let node = Node { op, parameters: op.parameters() };
+            for reversed in [false, true] {
+                let (n, slab) = matrix::slab(&node, reversed, self.cluster);
+                self.slabs.insert(n, slab);
+            }
+        }
+    }
+
     /// Calls that compute an operation.
     pub fn forward(&mut self, op: &Op) -> Vec<Call> {
         let node = Node { op, parameters: op.parameters() };
         if op.formula().is_some() {
-            return elementwise::map(&node);
+            return elementwise::map(self, &node);
         }
         match op.name() {
-            "add" | "subtract" | "multiply" | "divide" => elementwise::binary(&node),
-            "quadratic" => elementwise::quadratic(&node),
+            "add" | "subtract" | "multiply" | "divide" => elementwise::binary(self, &node),
+            "quadratic" => elementwise::quadratic(self, &node),
             "combination" => elementwise::combination(self, &node),
             "symbol" => elementwise::symbol(self, &node),
             "dense" => product::dense(self, &node),
@@ -136,7 +156,7 @@ impl Lower<'_> {
             "rfft" | "irfft" => matrix::fourier(self, &node),
             "separable" => matrix::separable(self, &node),
             "linear" => matrix::sparse(self, &node),
-            "broadcast" | "slice" | "stack" | "transpose" => layout::forward(&node),
+            "broadcast" | "slice" | "stack" | "transpose" => layout::forward(self, &node),
             "sum" | "sum_of_squares" | "length" | "limit_length" | "peak_one" | "softnorm_tanh"
             | "contract" => reduce::forward(self, &node),
             "gaussian" | "gaussian_sum" => gaussian::forward(self, &node),
@@ -153,11 +173,11 @@ impl Lower<'_> {
         let Some(rule) = &op.reverse else { return Vec::new() };
         let reverse = Reverse { node: Node { op, parameters: op.parameters() }, rule };
         if op.formula().is_some() {
-            return elementwise::map_reverse(&reverse);
+            return elementwise::map_reverse(self, &reverse);
         }
         match op.name() {
-            "add" | "subtract" | "multiply" | "divide" => elementwise::binary_reverse(&reverse),
-            "quadratic" => elementwise::quadratic_reverse(&reverse),
+            "add" | "subtract" | "multiply" | "divide" => elementwise::binary_reverse(self, &reverse),
+            "quadratic" => elementwise::quadratic_reverse(self, &reverse),
             "combination" => elementwise::combination_reverse(self, &reverse),
             "symbol" => elementwise::symbol_reverse(self, &reverse),
             "dense" => product::dense_reverse(self, &reverse),
@@ -187,14 +207,42 @@ impl Lower<'_> {
         }
     }
 
-    /// How many threads share each of `sums` sums of `terms` terms: adding the parts must not take longer than
-    /// adding the terms.
+    /// How many threads share each of `sums` sums of `terms` terms: a power of two of the threads of a warp, or, of
+    /// long sums, more.
     fn shares(&self, terms: usize, sums: usize, work: f64) -> usize {
-        let free = (self.team(work) / sums).max(1);
-        let balanced = (terms as f64).sqrt().ceil() as usize;
-        free.min(balanced).clamp(1, 64)
+        let free = self.team(work) / sums;
+        if free > LANES && terms > LONG {
+            return free.min((terms as f64).sqrt() as usize).clamp(LANES + 1, 256);
+        }
+        let most = free.min(terms / 2).clamp(1, LANES);
+        1 << most.ilog2()
+    }
+
+    /// Numbers whose operands a thread asks for at once, if it computes its share of n.
+    fn batch(&self, n: usize, work: f64) -> usize {
+        match n / self.team(work) {
+            0 | 1 => 1,
+            2 | 3 => 2,
+            _ => 4,
+        }
+    }
+
+    /// `to[i] = value`, an expression of i, or statements that return it; number i by thread i.
+    fn fill(&self, n: usize, to: &To, work: f64, value: &str) -> Call {
+        let (mode, slot, work) = (to.mode, to.slot.name(), work * n as f64);
+        let (before, value) =
+            value.strip_suffix(';').and_then(|v| v.split_once("return ")).unwrap_or(("", value));
+        let batch = self.batch(n, work);
+        let text =
+            format!("fill<{n}, {mode}, {batch}>(TEAM, {slot}, [&](int i) {{ {before}return {value}; }});");
+        let slab = self.slabs.get(&n).copied().unwrap_or(0);
+        let body = (batch == 1 || slab > 0).then(|| format!("{before}put<{mode}>({slot} + i, {value});"));
+        Call { body, ..Call::new(text, work).items(n).slabs(slab).writes(to.slot) }
     }
 }
+
+/// Terms from which a sum is long.
+const LONG: usize = 4096;
 
 /// A literal of the precision of the program.
 fn literal(x: f64) -> String {

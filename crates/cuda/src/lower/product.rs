@@ -22,37 +22,86 @@ impl Product {
         2.0 * self.extents.iter().map(|&n| n as f64).product::<f64>()
     }
 
-    /// Its code, and the room it needs; without room unless `split` allows it.
-    pub fn code(&self, lower: &Lower, split: bool) -> (String, usize) {
-        let [m, n, k] = self.extents;
-        let threads = lower.team(self.work());
-        // where K is long and C small, large tiles whose sums are shared read least
-        let long = split && k >= LONG && m * n < 8 * threads;
-        let [tm, tn] = tile(m, n, if long { 1.max(threads / 32) } else { threads });
-        let tiles = m / tm * (n / tn);
-        // several k at a time where a factor lies along k
+    /// Numbers of k that are read at a time: several where a factor lies along k.
+    fn run(&self) -> usize {
         let along = |strides: [usize; 2], inner: usize| strides[inner] == 1 && strides[1 - inner] != 1;
-        let ku = if along(self.a, 1) || along(self.b, 0) { divisor(k, &[4, 2, 1]) } else { 1 };
-        let parts = if split && tiles * 2 <= threads && k >= 32 {
-            let most = (threads / tiles).min(k / 8).min(64);
-            (1..=most).rev().find(|s| k.is_multiple_of(s * ku)).unwrap_or(1)
-        } else {
-            1
-        };
-        let Product { a: [am, ak], b: [bk, bn], start: (start, from), mode, .. } = self;
-        let [left, right] = &self.factors;
-        let shape = format!("{m}, {n}, {k}, {am}, {ak}, {bk}, {bn}, {mode}, {start}, {tm}, {tn}, {ku}");
-        let arguments = format!("(TEAM, {left}, {right}, {from}, {});", self.result);
-        if parts > 1 {
-            (format!("product_split<{shape}, {parts}>{arguments}"), parts * m * n)
-        } else {
-            (format!("product<{shape}>{arguments}"), 0)
-        }
+        if along(self.a, 1) || along(self.b, 0) { divisor(self.extents[2], &[4, 2, 1]) } else { 1 }
     }
 
-    fn call(&self, lower: &Lower) -> Call {
-        let (text, room) = self.code(lower, true);
-        Call::new(text, self.work()).room(room)
+    /// Its code without any room, and the threads that it keeps busy.
+    pub fn code(&self, lower: &Lower) -> (String, usize) {
+        self.code_for(lower.team(self.work()), "product")
+    }
+
+    /// The same for a number of threads and a function.
+    pub fn code_for(&self, threads: usize, name: &str) -> (String, usize) {
+        let ku = self.run();
+        let Tiling { tile: [tm, tn], shares } = Tiling::best(self.extents, ku, threads);
+        let tiles = self.extents[0] / tm * (self.extents[1] / tn);
+        (self.text(name, &format!("{tm}, {tn}, {ku}, {shares}")), tiles * shares)
+    }
+
+    fn text(&self, name: &str, tiling: &str) -> String {
+        let Product { extents: [m, n, k], a: [am, ak], b: [bk, bn], start: (start, from), mode, .. } = self;
+        let [left, right] = &self.factors;
+        let shape = format!("{m}, {n}, {k}, {am}, {ak}, {bk}, {bn}, {mode}, {start}");
+        format!("{name}<{shape}, {tiling}>(TEAM, {left}, {right}, {from}, {});", self.result)
+    }
+
+    pub fn call(&self, lower: &Lower) -> Call {
+        let [m, n, k] = self.extents;
+        let threads = lower.team(self.work());
+        // where K is long and C small, large tiles whose sums are shared by many threads read least
+        if k >= LONG && m * n < 8 * threads {
+            let [tm, tn] = tile(m, n, 1.max(threads / 32));
+            let (tiles, ku) = (m / tm * (n / tn), self.run());
+            let most = (threads / tiles).min(k / 8).min(64);
+            let parts = (1..=most).rev().find(|s| k.is_multiple_of(s * ku)).unwrap_or(1);
+            if parts > 1 {
+                let text = self.text("product_split", &format!("{tm}, {tn}, {ku}, {parts}"));
+                return Call::new(text, self.work()).room(parts * m * n);
+            }
+        }
+        let (text, items) = self.code(lower);
+        Call::new(text, self.work()).items(items)
+    }
+}
+
+/// Rows and columns of the tile of C that a thread computes, and the threads that share its sums.
+struct Tiling {
+    tile: [usize; 2],
+    shares: usize,
+}
+
+impl Tiling {
+    /// The tiling that should take the fewest cycles.
+    fn best([m, n, k]: [usize; 3], run: usize, threads: usize) -> Tiling {
+        let mut best = (f64::INFINITY, Tiling { tile: [1, 1], shares: 1 });
+        for tm in [1, 2, 4, 8].into_iter().filter(|tm| m.is_multiple_of(*tm)) {
+            for tn in [1, 2, 4].into_iter().filter(|tn| n.is_multiple_of(*tn)) {
+                for shares in [1, 2, 4, 8, 16].into_iter().filter(|s| *s == 1 || 2 * s * run <= k) {
+                    let cycles = Tiling::cycles([m / tm, n / tn, k], [tm, tn], shares, threads);
+                    if cycles < best.0 {
+                        best = (cycles, Tiling { tile: [tm, tn], shares });
+                    }
+                }
+            }
+        }
+        best.1
+    }
+
+    /// Cycles that a block needs, roughly: four schedulers issue one instruction of a warp in each, a load keeps
+    /// all of them waiting for two, and the next numbers arrive after some ten.
+    fn cycles([rows, cols, k]: [usize; 3], [tm, tn]: [usize; 2], shares: usize, threads: usize) -> f64 {
+        let items = (rows * cols).div_ceil(LANES / shares) * LANES;
+        let rounds = items.div_ceil(threads) as f64;
+        let warps = (items.min(threads) as f64 / (4 * LANES) as f64).max(0.25);
+        let issued = (tm * tn) as f64 * warps.max(1.0);
+        let loads = (tm.div_ceil(4) + tn.div_ceil(4)) as f64 * 8.0 * warps;
+        let term = issued.max(loads).max(10.0);
+        let given = (tm * tn) as f64 * (1.0 - 1.0 / shares as f64);
+        let reduced = given * 3.0 * warps.max(1.0) + 30.0 * (shares as f64).log2();
+        rounds * (k.div_ceil(shares) as f64 * term + 60.0 + reduced)
     }
 }
 
@@ -135,14 +184,7 @@ pub fn dense_reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
         if bias.shared && bias.size() == outputs {
             calls.push(layout::sum_of_copies(lower, [outputs, 1], [outputs, agents], dy, to));
         } else {
-            let n = outputs * agents;
-            let text = format!(
-                "each<{n}>(TEAM, [&](int i) {{ put<{}>({} + i, {}[i]); }});",
-                to.mode,
-                to.slot.name(),
-                dy.name()
-            );
-            calls.push(Call::new(text, n as f64).flat(dy).writes(to.slot));
+            calls.push(lower.fill(outputs * agents, &to, 8.0, &format!("{}[i]", dy.name())).flat(dy));
         }
     }
     calls

@@ -9,14 +9,14 @@ pub fn forward(lower: &mut Lower, node: &Node) -> Vec<Call> {
     let (xs, ys) = (x.name(), y.name());
     vec![match node.op.name() {
         name @ ("sum" | "sum_of_squares") => {
-            let shares = lower.shares(n, 1, n as f64);
+            let shares = lower.shares(n, 1, 2.0 * n as f64);
             let text = format!("{name}<{n}, {shares}>(TEAM, {xs}, {ys});");
-            Call::new(text, 2.0 * n as f64).room(shares).reads(x).writes(y)
+            Call::new(text, 2.0 * n as f64).sums(1, shares).reads(x).takes(y)
         }
         "length" => {
             let shares = lower.shares(rows, cols, 2.0 * n as f64);
             let text = format!("length<{rows}, {cols}, {shares}>(TEAM, {xs}, {ys});");
-            Call::new(text, 2.0 * n as f64).room(shares * cols).reads(x).writes(y)
+            Call::new(text, 2.0 * n as f64).sums(cols, shares).reads(x).takes(y)
         }
         "limit_length" => {
             let limit = literal(node.number("limit"));
@@ -27,14 +27,14 @@ pub fn forward(lower: &mut Lower, node: &Node) -> Vec<Call> {
             .reads(x)
             .fills(y),
         "softnorm_tanh" => {
-            let shares = lower.shares(rows, cols, 20.0 * n as f64);
+            let shares = lower.shares(rows, cols, 20.0 * n as f64).min(LANES);
             let text = format!("softnorm_tanh<{rows}, {cols}, {shares}>(TEAM, {xs}, {ys});");
-            Call::new(text, 20.0 * n as f64).room((shares + 1) * cols).reads(x).writes(y)
+            Call::new(text, 20.0 * n as f64).sums(cols, shares).reads(x).fills(y)
         }
         _ => {
-            let w = node.x(1);
-            let text = format!("contract<{rows}, {cols}>(TEAM, {xs}, {}, {ys});", w.name());
-            Call::new(text, 2.0 * n as f64).reads(x).reads(w).writes(y)
+            let (w, shares) = (node.x(1), lower.shares(cols, rows, 2.0 * n as f64));
+            let text = format!("contract<{rows}, {cols}, {shares}>(TEAM, {xs}, {}, {ys});", w.name());
+            Call::new(text, 2.0 * n as f64).sums(rows, shares).reads(x).reads(w).takes(y)
         }
     }]
 }
@@ -51,21 +51,19 @@ pub fn reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
     let seen = |i: usize| r.x(i).name();
     vec![match r.node.op.name() {
         "sum" => {
-            let text = format!("each<{n}>(TEAM, [&](int i) {{ put<{mode}>({t} + i, {d}[0]); }});");
-            Call::new(text, n as f64).reads(dy).writes(to.slot)
+            let value = format!("{d}[0]");
+            lower.fill(n, &to, 8.0, &value).reads(dy)
         }
         "sum_of_squares" => {
-            let text = format!(
-                "each<{n}>(TEAM, [&](int i) {{ put<{mode}>({t} + i, T(2) * {}[i] * {d}[0]); }});",
-                seen(0)
-            );
-            Call::new(text, 2.0 * n as f64).flat(r.x(0)).reads(dy).writes(to.slot)
+            let value = format!("T(2) * {}[i] * {d}[0]", seen(0));
+            lower.fill(n, &to, 10.0, &value).flat(r.x(0)).reads(dy)
         }
         "length" => {
             let y = r.y();
-            let text =
-                format!("length_reverse<{rows}, {cols}, {mode}>(TEAM, {}, {}, {d}, {t});", seen(0), y.name());
-            Call::new(text, 2.0 * n as f64).flat(r.x(0)).reads(y).reads(dy).writes(to.slot)
+            let (work, x) = (12.0 * n as f64, seen(0));
+            let sizes = format!("{rows}, {cols}, {mode}, {}", lower.batch(n, work));
+            let text = format!("length_reverse<{sizes}>(TEAM, {x}, {}, {d}, {t});", y.name());
+            Call::new(text, work).items(n).flat(r.x(0)).reads(y).reads(dy).writes(to.slot)
         }
         "limit_length" => {
             let limit = literal(r.node.number("limit"));
@@ -80,14 +78,14 @@ pub fn reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
             Call::new(text, 6.0 * n as f64).reads(r.x(0)).reads(dy).fills(to.slot)
         }
         _ => {
-            let (shares, y) = (lower.shares(rows, cols, 20.0 * n as f64), r.y());
+            let (shares, y) = (lower.shares(rows, cols, 20.0 * n as f64).min(LANES), r.y());
             let text = format!(
                 "softnorm_tanh_reverse<{rows}, {cols}, {shares}, {mode}>(TEAM, {}, {}, {d}, {t});",
                 seen(0),
                 y.name()
             );
-            let call = Call::new(text, 20.0 * n as f64).room((2 * shares + 2) * cols);
-            call.reads(r.x(0)).reads(y).reads(dy).writes(to.slot)
+            let call = Call::new(text, 20.0 * n as f64).sums(cols, shares);
+            call.reads(r.x(0)).reads(y).reads(dy).fills(to.slot)
         }
     }]
 }
@@ -105,7 +103,7 @@ fn contract(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
             dy.name(),
             to.slot.name()
         );
-        calls.push(Call::new(text, work).reads(r.x(1)).reads(dy).writes(to.slot));
+        calls.push(Call::new(text, work).items(rows * cols).reads(r.x(1)).reads(dy).writes(to.slot));
     }
     if let Some(to) = r.to(1) {
         let shares = lower.shares(rows, cols, work);
@@ -116,7 +114,7 @@ fn contract(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
             dy.name(),
             to.slot.name()
         );
-        calls.push(Call::new(text, work).room(shares * cols).reads(r.x(0)).reads(dy).writes(to.slot));
+        calls.push(Call::new(text, work).sums(cols, shares).reads(r.x(0)).reads(dy).takes(to.slot));
     }
     calls
 }
