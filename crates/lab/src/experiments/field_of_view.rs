@@ -117,7 +117,7 @@ impl Windows {
             let finite = self.rows.iter().filter(|row| row.2[m].value.is_finite());
             let best = finite.min_by(|a, b| a.2[m].value.total_cmp(&b.2[m].value));
             let best =
-                best.map(|(window, ..)| format!("{agents} agents do best with a window of {window} %."));
+                best.map(|(window, ..)| format!("{agents} agents: the lowest median is that of {window} %."));
             findings.extend(best);
         }
         findings
