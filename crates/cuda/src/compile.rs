@@ -80,8 +80,8 @@ impl Cache {
         Cache { folder: folder.map(Path::to_path_buf) }
     }
 
-    /// The machine code of a source: from the cache, or compiled now and kept. A cache that cannot be written to is
-    /// no error: the code is compiled again the next time.
+    /// The machine code of a source: from the cache, or compiled now and kept. A cache that cannot be
+    /// written to is no error: the code is compiled again the next time.
     pub fn binary(&self, source: &str, real: &str, architecture: &str) -> Result<Vec<u8>, CompileError> {
         let hash = hash(source);
         let file =

@@ -34,8 +34,8 @@ impl Entry {
 pub struct Job<'a, T> {
     /// Inputs in the order of the plan.
     pub run: &'a Arranged<'a, T>,
-    /// Numbers of all records, of the states after the last step, and of the adjoints of fixed inputs, states and
-    /// sequences; 0 if they are not asked for.
+    /// Numbers of all records, of the states after the last step, and of the adjoints of fixed inputs,
+    /// states and sequences; 0 if they are not asked for.
     pub sizes: Sizes,
 }
 
@@ -85,8 +85,8 @@ pub trait Processor<T>: Send + Sync {
     fn stores(&self, samples: usize, steps: usize) -> bool;
 }
 
-/// A device that failed while it worked. It is thrown, since sweeps have no other way to fail: the command line and
-/// the Python package catch it.
+/// A device that failed while it worked. It is thrown, since sweeps have no other way to fail: the command
+/// line and the Python package catch it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceError(pub String);
 

@@ -1,5 +1,5 @@
-//! Generated code on the host: the same source, compiled by a C++ compiler as one thread. It is slow, and for tests:
-//! machines without a GPU can check the code of every task.
+//! Generated code on the host: the same source, compiled by a C++ compiler as one thread. It is slow, and
+//! for tests: machines without a GPU can check the code of every task.
 
 use crate::executable::{Answer, Entry, Generated, Job, Processor, numbers};
 use crate::sweep::{Code, Spread, generate};
@@ -154,8 +154,8 @@ impl<T: Real> Processor<T> for OnHost<T> {
             dsequences: answer.sequences.as_mut_ptr(),
             clocks: std::ptr::null_mut(),
         };
-        // SAFETY: the kernel is compiled for this structure and this precision, and all arrays have the lengths
-        // that the plan says.
+        // SAFETY: the kernel is compiled for this structure and this precision, and all arrays have the
+        // lengths that the plan says.
         unsafe {
             let kernel: Symbol<'_, unsafe extern "C" fn(Arguments<T>)> =
                 self.library.get(entry.name().as_bytes()).expect("a kernel of the code");

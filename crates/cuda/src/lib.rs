@@ -1,15 +1,18 @@
 //! Programs of the engine on a GPU.
 //!
-//! A plan becomes CUDA C++ that is compiled when it is first used. Each sweep is one launch: a *team* of threads,
-//! one block or a cluster of blocks, takes a sample through all its steps forward and back. Threads of a team share
-//! agents and grid points; they wait for each other only where one needs what another has computed. Nothing is added
-//! by several threads at once, so that every run gives the same bits.
+//! A plan becomes CUDA C++ that is compiled when it is first used. Each sweep is one launch: a *team* of
+//! threads, one block or a cluster of blocks, takes a sample through all its steps forward and back.
+//! Threads of a team share agents and grid points; they wait for each other only where one needs what
+//! another has computed. Nothing is added by several threads at once, so that every run gives the same
+//! bits.
 //!
 //! | file | what is in it |
 //! |---|---|
 //! | `device/*.h` | the device functions of all primitives, in the common subset of CUDA C++ and C++ |
 //! | `lower/` | from an operation of a plan to calls of device functions |
-//! | `calls.rs` | what calls touch, and where barriers are needed |
+//! | `calls.rs` | calls of device functions, and what they touch |
+//! | `schedule.rs` | where barriers are needed |
+//! | `places.rs` | what comes from outside a step and goes there |
 //! | `versions.rs` | memory of their own for small values that share a slot |
 //! | `memory.rs` | which slots live in shared memory |
 //! | `sweep.rs` | the code of a forward sweep and of a gradient |
@@ -25,6 +28,8 @@ mod executable;
 pub mod host;
 mod lower;
 mod memory;
+mod places;
+mod schedule;
 mod sweep;
 mod tables;
 mod versions;

@@ -11,7 +11,8 @@ use std::fmt::Write;
 /// A place for every slot.
 pub struct Memory {
     places: BTreeMap<Slot, (bool, usize)>,
-    /// Numbers of a slot whose numbers of the next step arrive while those of this one are in use: it has two places.
+    /// Numbers of a slot whose numbers of the next step arrive while those of this one are in use: it has
+    /// two places.
     twice: BTreeMap<Slot, usize>,
     /// Slots of which every block has its own copy.
     everywhere: BTreeSet<Slot>,
@@ -25,8 +26,9 @@ pub struct Memory {
 const ALIGNED: usize = 4;
 
 impl Memory {
-    /// Gives every slot that a call touches a place, and those of `fetched` two if they are in shared memory. Small
-    /// slots come first: there are many of them, and short loops wait for memory more often than they use it.
+    /// Gives every slot that a call touches a place, and those of `fetched` two if they are in shared
+    /// memory. Small slots come first: there are many of them, and short loops wait for memory more often
+    /// than they use it.
     pub fn place<'a>(
         plan: &Plan,
         lengths: &Lengths,

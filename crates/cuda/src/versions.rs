@@ -1,8 +1,8 @@
 //! Memory of their own for small values that share a slot of the plan.
 //!
-//! The plan gives a slot to one value after the other, to save memory. On a device the second value would have to wait
-//! until all threads have read the first. Small slots are cheap: every value gets its own, and only real dependences
-//! are left to wait for.
+//! The plan gives a slot to one value after the other, to save memory. On a device the second value would
+//! have to wait until all threads have read the first. Small slots are cheap: every value gets its own, and
+//! only real dependences are left to wait for.
 
 use crate::calls::{Call, Slot};
 use cinoc_adjoint::backend::Plan;
@@ -57,8 +57,8 @@ impl Lengths {
     }
 }
 
-/// Gives values that are written and read in this list of calls slots of their own. What the list reads before it
-/// writes it comes from elsewhere and keeps its place, as do the slots of `fixed`.
+/// Gives values that are written and read in this list of calls slots of their own. What the list reads
+/// before it writes it comes from elsewhere and keeps its place, as do the slots of `fixed`.
 pub fn separate(calls: &mut [Call], fixed: &[Slot], lengths: &mut Lengths, plan: &Plan) {
     let mut current: HashMap<Slot, Slot> = HashMap::new();
     let (mut added, mut spent) = ([0; 2], 0);

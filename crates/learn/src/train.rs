@@ -1,6 +1,7 @@
 //! Training through the physics: rollouts, their exact gradient, clip, Adam.
 //!
-//! [`Trainer`] is the mathematics, one update at a time, in memory. [`crate::run`] keeps a run's files around it.
+//! [`Trainer`] is the mathematics, one update at a time, in memory. [`crate::run`] keeps a run's files
+//! around it.
 
 use cinoc_adjoint::{Gradient, Real, Strategy, Threads};
 use cinoc_control::config::{Decay, Train};
@@ -20,8 +21,9 @@ use crate::team::message::{Reader, Writer};
 use crate::team::share::Share;
 use crate::team::{Order, Team, gradient};
 
-/// Samples worked on together. Fixed for a task, because it decides the order in which gradients are added up. In 1D samples fill the
-/// vectors of the arithmetic units; in 2D agents and grid points do, unless agents are few, and small chunks stay in cache.
+/// Samples worked on together. Fixed for a task, because it decides the order in which gradients are added
+/// up. In 1D samples fill the vectors of the arithmetic units; in 2D agents and grid points do, unless
+/// agents are few, and small chunks stay in cache.
 pub fn chunk(config: &Config) -> usize {
     match (config.task.dims, config.train.batch, config.agents) {
         (1, _, _) => 16,
@@ -171,8 +173,8 @@ impl Trainer {
         (0..self.config.train.batch).map(|_| rng.random_range(0..self.pool.count)).collect()
     }
 
-    /// What the rollouts of update number `done` are: fresh cases, or those of the updates before, which go on. The places of a batch
-    /// that do so take turns.
+    /// What the rollouts of update number `done` are: fresh cases, or those of the updates before, which go
+    /// on. The places of a batch that do so take turns.
     fn rollouts(&self, done: usize) -> Vec<Rollout> {
         let Train { batch, hold, .. } = self.config.train;
         let going_on = (hold * batch as f64).round() as usize;

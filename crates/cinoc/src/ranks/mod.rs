@@ -1,8 +1,9 @@
 //! Several processes of one job, started by `mpirun` or `srun`: who this one is, and how many threads it has.
 //!
-//! Rank 0 leads: it runs the command as a process by itself does. The others obey it ([`serve`]). MPI is touched
-//! only if a launcher started more than one process. In a program that was built without the feature `mpi`,
-//! such a job is refused: its processes would all do the same work and fight for one run directory.
+//! Rank 0 leads: it runs the command as a process by itself does. The others obey it ([`serve`]). MPI is
+//! touched only if a launcher started more than one process. In a program that was built without the
+//! feature `mpi`, such a job is refused: its processes would all do the same work and fight for one run
+//! directory.
 
 mod launch;
 mod machine;
@@ -60,8 +61,8 @@ impl Crew {
         Ok(crew)
     }
 
-    /// The threads of this rank: as many as were asked for, or its share of the cores of its machine. With a device,
-    /// every rank opens one, and all of them must succeed.
+    /// The threads of this rank: as many as were asked for, or its share of the cores of its machine. With
+    /// a device, every rank opens one, and all of them must succeed.
     pub fn threads(&self, asked: Option<usize>, device: Device) -> Result<Threads, Failure> {
         if device == Device::Cpu || !self.team.has_followers() {
             return self.own_threads(asked, device);
@@ -105,8 +106,8 @@ impl Crew {
         format!("rank {rank} on {}: {message}", self.machines.0[rank].host)
     }
 
-    /// Does the work of this rank. If a device fails in a team, the process ends at once: other ranks may wait for
-    /// this one and cannot be told. The launcher ends them.
+    /// Does the work of this rank. If a device fails in a team, the process ends at once: other ranks may
+    /// wait for this one and cannot be told. The launcher ends them.
     pub fn bearing_device_errors<R>(&self, work: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
         crate::work::bearing_device_errors(|| Ok(work())).unwrap_or_else(|failure| {
             if self.team.size() == 1 {

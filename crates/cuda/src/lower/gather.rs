@@ -72,7 +72,8 @@ pub fn window(node: &Node) -> Vec<Call> {
     let Window { n, width, fields, agents, density, periodic, linear } = Window::new(node);
     let seen: Vec<Slot> = (1..=fields).map(|i| node.x(i)).collect();
     let text = format!(
-        "{{ {} window<{n}, {width}, {fields}, {agents}, {periodic}, {linear}>(TEAM, {density:?}, {}, fields, {}); }}",
+        "{{ {} window<{n}, {width}, {fields}, {agents}, {periodic}, {linear}>\
+         (TEAM, {density:?}, {}, fields, {}); }}",
         listed(&seen),
         node.x(0).name(),
         node.y().name()
@@ -91,7 +92,8 @@ pub fn window_reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
         let work = 20.0 * (n * agents) as f64;
         let shares = lower.shares(agents, n, work);
         let text = format!(
-            "window_reverse_field<{n}, {width}, {agents}, {periodic}, {linear}, {shares}, {}>(TEAM, {density:?}, {}, {} + {}, {});",
+            "window_reverse_field<{n}, {width}, {agents}, {periodic}, {linear}, {shares}, {}>\
+             (TEAM, {density:?}, {}, {} + {}, {});",
             to.mode,
             xi.name(),
             dy.name(),
@@ -109,7 +111,8 @@ pub fn window_reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
         let seen: Vec<Slot> = (1..=fields).map(|i| r.x(i)).collect();
         let shares = lower.shares(fields * width, agents, (20 * width * agents * fields) as f64);
         let text = format!(
-            "{{ {} window_reverse_xi<{n}, {width}, {fields}, {agents}, {periodic}, {shares}, {}>(TEAM, {density:?}, {}, fields, {}, {}); }}",
+            "{{ {} window_reverse_xi<{n}, {width}, {fields}, {agents}, {periodic}, {shares}, {}>\
+             (TEAM, {density:?}, {}, fields, {}, {}); }}",
             listed(&seen),
             to.mode,
             xi.name(),
@@ -193,7 +196,8 @@ pub fn patches(lower: &mut Lower, node: &Node) -> Vec<Call> {
             let shares = lower.shares(p.seen(), agents * outputs, (10 * all * outputs) as f64);
             Call::new(
                 format!(
-                    "patch_dense<{sizes}, {outputs}, {periodic}, {shares}>(TEAM, {densities}, {names}, {}, {});",
+                    "patch_dense<{sizes}, {outputs}, {periodic}, {shares}>\
+                     (TEAM, {densities}, {names}, {}, {});",
                     node.x(2).name(),
                     y.name()
                 ),
@@ -238,14 +242,16 @@ pub fn patches_reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
         let call = match r.node.op.name() {
             "patches" => Call::new(
                 format!(
-                    "patches_reverse_fields<{sizes}, {periodic}, {linear}, {mode}>(TEAM, {densities}, {}, {d}, {t});",
+                    "patches_reverse_fields<{sizes}, {periodic}, {linear}, {mode}>\
+                     (TEAM, {densities}, {}, {d}, {t});",
                     xi.name()
                 ),
                 10.0 * looking,
             ),
             "patch_squares" => Call::new(
                 format!(
-                    "patch_squares_reverse<{sizes}, {periodic}, {mode}>(TEAM, {densities}, {}, {}, {d}, {t});",
+                    "patch_squares_reverse<{sizes}, {periodic}, {mode}>\
+                     (TEAM, {densities}, {}, {}, {d}, {t});",
                     xi.name(),
                     r.x(1).name()
                 ),
@@ -254,7 +260,8 @@ pub fn patches_reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
             .reads(r.x(1)),
             _ => Call::new(
                 format!(
-                    "patch_dense_reverse_maps<{sizes}, {outputs}, {periodic}, {mode}>(TEAM, {densities}, {}, {}, {d}, {t});",
+                    "patch_dense_reverse_maps<{sizes}, {outputs}, {periodic}, {mode}>\
+                     (TEAM, {densities}, {}, {}, {d}, {t});",
                     xi.name(),
                     r.x(2).name()
                 ),
