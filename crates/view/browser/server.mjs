@@ -40,4 +40,4 @@ export const state = (page) => page.evaluate(() => window.cinoc.state());
 export const control = (page, name) => page.getByTestId(name);
 /** Waits until the state of the page fulfils a condition, given as a function in the page. */
 export const until = (page, condition, argument) =>
-  page.waitForFunction(condition, argument, { timeout: 20_000 });
+  page.waitForFunction(condition, argument, { timeout: 60_000 });
