@@ -4,7 +4,7 @@
 //! `dispatched!` takes proves. What methods that touch memory rely on is said in [`Vector`].
 #![allow(clippy::undocumented_unsafe_blocks)]
 
-use super::vector::{Vector, check, first_lanes, put_first_lanes};
+use super::vector::{Vector, check};
 use std::arch::x86_64::*;
 
 macro_rules! binary {
@@ -81,6 +81,20 @@ macro_rules! avx {
             avx! { @special $t $lanes $special }
             $($extra)*
         }
+        avx! { @mask $name $lanes $special }
+    };
+
+    (@mask $name:ident $lanes:literal (512 $($rest:tt)*)) => {};
+    // a mask of AVX2 is a register: a window on ones followed by zeros
+    (@mask $name:ident $lanes:literal (256 $bits:ident $($rest:tt)*)) => {
+        impl $name {
+            #[inline(always)]
+            fn first(count: usize) -> __m256i {
+                const EDGE: [[$bits; $lanes]; 2] = [[-1; $lanes], [0; $lanes]];
+                debug_assert!(count <= $lanes);
+                unsafe { _mm256_loadu_si256(EDGE.as_ptr().cast::<$bits>().add($lanes - count).cast()) }
+            }
+        }
     };
 
     // AVX-512 has masks, exponent scaling and reductions as instructions
@@ -118,17 +132,17 @@ macro_rules! avx {
         }
     };
 
-    (@special $t:ident $lanes:literal (256 $round:ident $cmp:ident $blend:ident $andnot:ident
+    (@special $t:ident $lanes:literal (256 $bits:ident $mload:ident $mstore:ident $round:ident $cmp:ident $blend:ident $andnot:ident
         $castsi:ident $cast:ident $slli:ident $mantissa:literal $bias:literal $set1:ident)) => {
         #[inline(always)]
         unsafe fn load_part(from: &[$t], at: usize, count: usize) -> Self {
-            Self::load(&first_lanes::<$t, $lanes>(from, at, count), 0)
+            check(at, count, from.len());
+            Self(unsafe { $mload(from.as_ptr().add(at), Self::first(count)) })
         }
         #[inline(always)]
         unsafe fn store_part(self, to: &mut [$t], at: usize, count: usize) {
-            let mut lanes = [0.0; $lanes];
-            self.store(&mut lanes, 0);
-            put_first_lanes(&lanes, to, at, count);
+            check(at, count, to.len());
+            unsafe { $mstore(to.as_mut_ptr().add(at), Self::first(count), self.0) }
         }
         #[inline(always)]
         fn scale2(self, n: Self) -> Self {
@@ -216,8 +230,8 @@ avx!(F32x8, __m256, f32, 8, 4, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps
     _mm256_fnmadd_ps, _mm256_sqrt_ps,
     { add = _mm256_add_ps, sub = _mm256_sub_ps, mul = _mm256_mul_ps, div = _mm256_div_ps, min =
         _mm256_min_ps, max = _mm256_max_ps },
-    (256 _mm256_round_ps _mm256_cmp_ps _mm256_blendv_ps _mm256_andnot_ps _mm256_castps_si256
-        _mm256_castsi256_ps _mm256_slli_epi32 23 127 _mm256_set1_ps),
+    (256 i32 _mm256_maskload_ps _mm256_maskstore_ps _mm256_round_ps _mm256_cmp_ps _mm256_blendv_ps
+        _mm256_andnot_ps _mm256_castps_si256 _mm256_castsi256_ps _mm256_slli_epi32 23 127 _mm256_set1_ps),
 {
     repeat! { f32, from,
         1 => _mm256_set1_ps(*from),
@@ -230,8 +244,8 @@ avx!(F64x4, __m256d, f64, 4, 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_p
     _mm256_fnmadd_pd, _mm256_sqrt_pd,
     { add = _mm256_add_pd, sub = _mm256_sub_pd, mul = _mm256_mul_pd, div = _mm256_div_pd, min =
         _mm256_min_pd, max = _mm256_max_pd },
-    (256 _mm256_round_pd _mm256_cmp_pd _mm256_blendv_pd _mm256_andnot_pd _mm256_castpd_si256
-        _mm256_castsi256_pd _mm256_slli_epi64 52 1023 _mm256_set1_pd), {
+    (256 i64 _mm256_maskload_pd _mm256_maskstore_pd _mm256_round_pd _mm256_cmp_pd _mm256_blendv_pd
+        _mm256_andnot_pd _mm256_castpd_si256 _mm256_castsi256_pd _mm256_slli_epi64 52 1023 _mm256_set1_pd), {
     repeat! { f64, from,
         1 => _mm256_set1_pd(*from),
         2 => _mm256_broadcast_pd(&*from.cast()),
