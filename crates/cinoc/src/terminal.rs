@@ -4,14 +4,14 @@ use crate::work::Watcher;
 use cinoc_lab::workshop::Watch;
 use cinoc_learn::train::Update;
 use cinoc_learn::validation::Validated;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 use std::cell::Cell;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Prints a line on standard output. A reader that has gone, such as `head` or a pager, is no failure.
 macro_rules! say {
@@ -41,32 +41,69 @@ pub fn warn(message: &str) {
 pub struct Progress {
     bar: ProgressBar,
     lines: Option<Lines>,
+    pace: Arc<Pace>,
+}
+
+/// The mean pace since the first step that was told of: a run that goes on did the steps before it earlier. A pace of
+/// the last seconds says nothing where steps take minutes.
+#[derive(Default)]
+struct Pace(Mutex<Option<(u64, Instant)>>);
+
+impl Pace {
+    /// Notes where the work stands, if it has just begun.
+    fn begin(&self, position: u64) {
+        self.0.lock().expect("no holder panics").get_or_insert_with(|| (position, Instant::now()));
+    }
+
+    /// Other work begins.
+    fn forget(&self) {
+        *self.0.lock().expect("no holder panics") = None;
+    }
+
+    /// Time left at this pace; `None` before there is one.
+    fn left(&self, position: u64, all: u64) -> Option<Duration> {
+        let (first, begun) = (*self.0.lock().expect("no holder panics"))?;
+        let done = position.checked_sub(first).filter(|&done| done > 0)?;
+        Some(begun.elapsed().mul_f64(all.saturating_sub(position) as f64 / done as f64))
+    }
+
+    /// The style of a bar that shows it as `{left}`.
+    fn style(self: &Arc<Pace>, template: &str) -> ProgressStyle {
+        let pace = self.clone();
+        let left = move |state: &ProgressState, text: &mut dyn std::fmt::Write| {
+            let left = pace.left(state.pos(), state.len().unwrap_or(0));
+            // a terminal that cannot be written to is not worth an error
+            let _ = left.map_or(write!(text, "-"), |left| write!(text, "{:#}", HumanDuration(left)));
+        };
+        let style = ProgressStyle::with_template(template).expect("a valid template");
+        style.with_key("left", left).progress_chars("━━─")
+    }
 }
 
 impl Progress {
     /// Work of `all` steps.
     pub fn new(what: &str, all: usize) -> Progress {
-        let style = ProgressStyle::with_template(
-            "{prefix} {bar:32.cyan/blue} {pos}/{len} {msg} {elapsed} left {eta}",
-        )
-        .expect("a valid template");
-        Progress::of(ProgressBar::new(all as u64).with_style(style.progress_chars("━━─")), what)
+        let pace = Arc::new(Pace::default());
+        let style = pace.style("{prefix} {bar:32.cyan/blue} {pos}/{len} {msg} {elapsed} left {left}");
+        Progress::of(ProgressBar::new(all as u64).with_style(style), what, pace)
     }
 
     /// Work whose length is not known.
     pub fn unknown(what: &str) -> Progress {
         let style = ProgressStyle::with_template("{spinner} {prefix} {elapsed}").expect("a valid template");
-        Progress::of(ProgressBar::no_length().with_style(style), what)
+        Progress::of(ProgressBar::no_length().with_style(style), what, Arc::default())
     }
 
-    fn of(bar: ProgressBar, what: &str) -> Progress {
+    fn of(bar: ProgressBar, what: &str, pace: Arc<Pace>) -> Progress {
         let bar = bar.with_prefix(what.to_string());
         bar.enable_steady_tick(Duration::from_millis(200));
-        Progress { lines: (!std::io::stderr().is_terminal()).then(|| Lines::of(bar.clone())), bar }
+        let lines = || Lines::of(bar.clone(), pace.clone());
+        Progress { lines: (!std::io::stderr().is_terminal()).then(lines), bar, pace }
     }
 
     /// So many steps are done.
     pub fn set_position(&self, done: usize) {
+        self.pace.begin(done as u64);
         self.bar.set_position(done as u64);
     }
 
@@ -138,11 +175,11 @@ struct Lines {
 }
 
 impl Lines {
-    fn of(bar: ProgressBar) -> Lines {
+    fn of(bar: ProgressBar, pace: Arc<Pace>) -> Lines {
         let (done, waits) = channel::<()>();
         let writer = std::thread::spawn(move || {
             while waits.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
-                eprintln!("{}", line(&bar));
+                eprintln!("{}", line(&bar, &pace));
             }
         });
         Lines { done: Some(done), writer: Some(writer) }
@@ -163,7 +200,7 @@ impl Drop for Lines {
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// A bar in words.
-fn line(bar: &ProgressBar) -> String {
+fn line(bar: &ProgressBar, pace: &Pace) -> String {
     let (what, message, passed) = (bar.prefix(), bar.message(), bar.elapsed().as_secs());
     let message = if message.is_empty() { message } else { format!(", {message}") };
     match bar.length() {
@@ -171,8 +208,9 @@ fn line(bar: &ProgressBar) -> String {
         Some(_) if bar.position() == 0 => format!("{what}: {passed} s{message}"),
         Some(all) => {
             let share = bar.position() as f64 / all.max(1) as f64;
-            let left = bar.eta().as_secs();
-            format!("{what}: {:.0} %{message}, {passed} s, about {left} s left", 100.0 * share)
+            let left = pace.left(bar.position(), all);
+            let left = left.map_or(String::new(), |left| format!(", about {} s left", left.as_secs()));
+            format!("{what}: {:.0} %{message}, {passed} s{left}", 100.0 * share)
         }
     }
 }
@@ -188,13 +226,11 @@ pub struct Bar {
 
 impl Bar {
     pub fn new() -> Bar {
-        let style = ProgressStyle::with_template(
-            "{prefix} {bar:32.cyan/blue} {percent:>3} % {elapsed} left {eta}  {wide_msg}",
-        )
-        .expect("a valid template");
-        let bar = ProgressBar::new(TICKS).with_style(style.progress_chars("━━─"));
+        let pace = Arc::new(Pace::default());
+        let style =
+            pace.style("{prefix} {bar:32.cyan/blue} {percent:>3} % {elapsed} left {left}  {wide_msg}");
         Bar {
-            progress: Progress::of(bar, ""),
+            progress: Progress::of(ProgressBar::new(TICKS).with_style(style), "", pace),
             unit: Cell::new(1.0),
             done: Cell::new(0.0),
             stop: stop_on_interrupt(),
@@ -215,6 +251,8 @@ impl Watch for Bar {
         self.unit.set(work.max(f64::MIN_POSITIVE) / TICKS as f64);
         self.done.set(0.0);
         self.progress.bar.reset();
+        self.progress.pace.forget();
+        self.progress.pace.begin(0);
         self.progress.bar.set_prefix(what.to_string());
     }
 
@@ -288,4 +326,22 @@ pub fn table(rows: &[Vec<String>]) {
 /// A number for people: four digits, scientific where that is shorter.
 pub fn number(x: f64) -> String {
     if x == 0.0 || (1e-3..1e4).contains(&x.abs()) { format!("{x:.4}") } else { format!("{x:.3e}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_left_is_that_of_the_mean_pace() {
+        let pace = Pace::default();
+        assert_eq!(pace.left(5, 10), None);
+        let begun = Instant::now() - Duration::from_secs(30);
+        *pace.0.lock().unwrap() = Some((100, begun));
+        assert_eq!(pace.left(100, 400), None);
+        // 30 steps in 30 s: 270 steps are left
+        let left = pace.left(130, 400).unwrap().as_secs_f64();
+        assert!((270.0..280.0).contains(&left), "{left}");
+        assert_eq!(pace.left(400, 400), Some(Duration::ZERO));
+    }
 }

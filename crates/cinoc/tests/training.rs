@@ -110,6 +110,20 @@ fn an_extended_run_has_the_bits_of_one_with_the_same_parts() {
 }
 
 #[test]
+fn a_baseline_that_is_not_finished_is_used_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let options =
+        [&["train", "heat1d", "--method", "ppo", "--updates", "2", "--out", "run"], &TINY[..]].concat();
+    assert!(cinoc(folder.path(), &options).status.success());
+    let run = folder.path().join("run");
+    // what a killed training leaves behind
+    std::fs::remove_file(run.join("policy.safetensors")).unwrap();
+    let output = cinoc(folder.path(), &["eval", "run", "--cases", "2"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("latest.safetensors"), "{}", text(&output.stderr));
+}
+
+#[test]
 fn a_run_that_is_not_finished_is_used_from_its_checkpoint() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();

@@ -64,7 +64,6 @@ fn wrong_requests_are_refused() {
         (&["--host", "nowhere"], "--host"),
         (&["--train", "nothing"], "nothing"),
         (&["--train", "heat1d", "--sed", "1"], "--sed"),
-        (&["--train", "heat1d", "--method", "ppo"], "keeps no parameters"),
     ] {
         let output = cinoc(folder.path(), &[&["view", "--no-open"], arguments].concat());
         let message = text(&output.stderr);
@@ -74,8 +73,17 @@ fn wrong_requests_are_refused() {
 
 #[test]
 fn a_training_that_is_watched_is_the_training_of_train() {
+    watched_as_trained(&["heat1d", "--updates", "4"]);
+}
+
+#[test]
+fn learning_by_trial_is_watched_too() {
+    watched_as_trained(&["heat1d", "--method", "ppo", "--updates", "4"]);
+}
+
+fn watched_as_trained(training: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
-    let options = [&["heat1d", "--updates", "4"], &TINY[..]].concat();
+    let options = [training, &TINY[..]].concat();
     let viewer = started(folder.path(), &[&["--train"], &options[..], &["--out", "watched"]].concat());
     let plain = cinoc(folder.path(), &[&["train"], &options[..], &["--out", "plain"]].concat());
     assert!(plain.status.success(), "{}", text(&plain.stderr));

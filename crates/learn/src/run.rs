@@ -7,6 +7,7 @@
 //! | `metrics.jsonl` | a line per update |
 //! | `events.out.tfevents.cinoc` | the same for TensorBoard |
 //! | `checkpoint.safetensors` | where the training stands |
+//! | `latest.safetensors` | the policy of the moment, of a method that keeps no checkpoint |
 //! | `best.safetensors` | the policy with the lowest validation loss so far |
 //! | `policy.safetensors` | the policy, once it is finished |
 //! | `policy-N.safetensors` | the policy after N updates, of a training that was extended |
@@ -42,6 +43,8 @@ pub const POLICY: &str = "policy.safetensors";
 pub const BEST: &str = "best.safetensors";
 /// Name of the checkpoint.
 pub const CHECKPOINT: &str = "checkpoint.safetensors";
+/// Name of the policy of the moment, of a method that keeps no checkpoint.
+pub const LATEST: &str = "latest.safetensors";
 /// Name of the config.
 pub const CONFIG: &str = "config.toml";
 
@@ -229,13 +232,13 @@ impl Run {
     ) -> Result<Ended, RunError> {
         let (updates, every) = (self.config.train.updates, self.config.train.checkpoint_every);
         let mut trainer = learner(&self.config, self.checkpoint, pool, threads, &self.team);
-        let save = |trainer: &dyn Learner| match trainer.checkpoint() {
-            Some(checkpoint) => checkpoint.write(&self.folder.join(CHECKPOINT)),
-            None => Ok(()),
-        };
         let policy = |trainer: &dyn Learner| PolicyFile {
             config: self.config.clone(),
             params: trainer.params().to_vec(),
+        };
+        let save = |trainer: &dyn Learner| match trainer.checkpoint() {
+            Some(checkpoint) => checkpoint.write(&self.folder.join(CHECKPOINT)),
+            None => policy(trainer).write(&self.folder.join(LATEST)),
         };
         let mut metrics = Metrics::open(&self.folder, trainer.updates())?;
         while trainer.updates() < updates {

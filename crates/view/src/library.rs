@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use cinoc_control::Tasks;
 use cinoc_learn::checkpoint::Checkpoint;
 use cinoc_learn::policy_file::{PolicyError, PolicyFile};
-use cinoc_learn::run::{CHECKPOINT, METRICS, POLICY};
+use cinoc_learn::run::{CHECKPOINT, LATEST, METRICS, POLICY};
 use serde_json::Value;
 
 use crate::protocol::Learning;
@@ -54,17 +54,19 @@ impl Offered {
     pub fn learning(&self) -> Option<Learning> {
         let followed = self.followed.as_ref()?;
         let mut read = followed.read.lock().unwrap_or_else(PoisonError::into_inner);
-        let (finished, checkpoint) = (followed.folder.join(POLICY), followed.folder.join(CHECKPOINT));
-        let path = if finished.exists() { finished } else { checkpoint };
+        let metrics = std::fs::read_to_string(followed.folder.join(METRICS)).unwrap_or_default();
+        let (mut learning, done) = curve(&metrics);
+        let path =
+            [POLICY, LATEST].map(|name| followed.folder.join(name)).into_iter().find(|path| path.exists());
+        let path = path.unwrap_or_else(|| followed.folder.join(CHECKPOINT));
         let written = std::fs::metadata(&path).and_then(|file| file.modified()).ok();
         if written.is_some() && written != read.0 {
             // a file that cannot be read now is read the next time
-            if let Some((policy, updates)) = followed.parameters(&path) {
+            if let Some((policy, updates)) = followed.parameters(&path, done) {
                 *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
                 *read = (written, updates);
             }
         }
-        let mut learning = curve(&std::fs::read_to_string(followed.folder.join(METRICS)).unwrap_or_default());
         (learning.policy, learning.shown) = (self.name.clone(), read.1);
         learning.of = self.policy().config.train.updates;
         Some(learning)
@@ -72,27 +74,34 @@ impl Offered {
 }
 
 impl Followed {
-    fn parameters(&self, path: &Path) -> Option<(PolicyFile, usize)> {
-        if path.ends_with(POLICY) {
-            let policy = PolicyFile::read(path, &self.tasks).ok()?;
-            let updates = policy.config.train.updates;
-            return Some((policy, updates));
+    /// The parameters in a file, and after how many updates they were written, of `done` by now.
+    fn parameters(&self, path: &Path, done: usize) -> Option<(PolicyFile, usize)> {
+        if path.ends_with(CHECKPOINT) {
+            let Checkpoint { config, params, adam, .. } = Checkpoint::read(path, &self.tasks).ok()?;
+            return Some((PolicyFile { config, params }, adam.step as usize));
         }
-        let Checkpoint { config, params, adam, .. } = Checkpoint::read(path, &self.tasks).ok()?;
-        Some((PolicyFile { config, params }, adam.step as usize))
+        let policy = PolicyFile::read(path, &self.tasks).ok()?;
+        let train = &policy.config.train;
+        let updates = match path.ends_with(POLICY) {
+            true => train.updates,
+            // it does not say so itself, but it is written together with checkpoints
+            false => done / train.checkpoint_every * train.checkpoint_every,
+        };
+        Some((policy, updates))
     }
 }
 
-/// The learning curve in the metrics of a run; half a line at the end is left out.
-fn curve(metrics: &str) -> Learning {
+/// The learning curve in the metrics of a run, and its updates; half a line at the end is left out.
+fn curve(metrics: &str) -> (Learning, usize) {
     let lines: Vec<Value> = metrics.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let every = lines.len().div_ceil(CURVE).max(1);
     let point = |line: &Value, loss: &Value| Some([line["update"].as_f64()?, loss.as_f64()?]);
-    Learning {
+    let learning = Learning {
         loss: lines.iter().step_by(every).filter_map(|line| point(line, &line["loss"])).collect(),
         validation: lines.iter().filter_map(|line| point(line, &line["validation"]["loss"])).collect(),
         ..Learning::default()
-    }
+    };
+    (learning, lines.last().and_then(|line| line["update"].as_u64()).unwrap_or(0) as usize)
 }
 
 /// All policies of a viewer. Nothing else can be reached from a page.
@@ -148,6 +157,11 @@ mod tests {
         let offered = Offered::in_training("run".into(), of(0.0), folder.path(), Tasks::built_in());
         let before = offered.learning().unwrap();
         assert_eq!((before.shown, before.loss.len(), before.of), (0, 0, config.train.updates));
+        let every = config.train.checkpoint_every;
+        std::fs::write(folder.path().join(METRICS), format!("{{\"update\":{},\"loss\":1.0}}\n", every + 1))
+            .unwrap();
+        of(0.5).write(&folder.path().join(LATEST)).unwrap();
+        assert_eq!((offered.learning().unwrap().shown, offered.policy().params[0]), (every, 0.5));
         std::fs::write(
             folder.path().join(METRICS),
             "{\"update\":1,\"loss\":0.5}\n{\"update\":2,\"loss\":0.25,\"validation\":{\"loss\":0.3}}\n{\"upd",

@@ -16,7 +16,7 @@ use cinoc_learn::evaluate::{Rollouts, evaluate, roll_out};
 use cinoc_learn::files::fnv1a;
 use cinoc_learn::inputs::Inputs;
 use cinoc_learn::memory::Needs;
-use cinoc_learn::run::{BEST, CHECKPOINT, CONFIG, METRICS, POLICY};
+use cinoc_learn::run::{BEST, CHECKPOINT, CONFIG, LATEST, METRICS, POLICY};
 use std::path::{Path, PathBuf};
 
 /// Points of an inch and of a millimetre.
@@ -136,7 +136,7 @@ fn default_folder(request: &Plot, loaded: &Loaded, subject: &Resolved) -> PathBu
 
 /// The directory of the run that a policy file belongs to.
 fn run_directory(policy: &Path) -> Option<PathBuf> {
-    let of_run = [POLICY, BEST, CHECKPOINT].iter().any(|name| policy.ends_with(name))
+    let of_run = [POLICY, BEST, CHECKPOINT, LATEST].iter().any(|name| policy.ends_with(name))
         && policy.with_file_name(CONFIG).exists();
     let folder = policy.parent().filter(|_| of_run)?;
     Some(if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_path_buf() })

@@ -10,7 +10,6 @@ use cinoc_control::Tasks;
 use cinoc_control::policy::initial_params;
 use cinoc_control::random::{Purpose, stream};
 use cinoc_learn::policy_file::PolicyFile;
-use cinoc_learn::run::keeps_checkpoints;
 use cinoc_view::library::{Library, Offered};
 use cinoc_view::server::Server;
 use clap::Parser;
@@ -60,12 +59,6 @@ pub fn run(request: &View, tasks: &Tasks) -> Result<(), Failure> {
 /// The policy that a training is going to make, as it begins.
 fn followed(request: &Train, tasks: &Tasks) -> Result<Offered, Failure> {
     let (config, folder) = asked(request, tasks)?;
-    if !keeps_checkpoints(&config) {
-        return Err(Failure::Request(format!(
-            "--train shows the methods cinoc and dpc; {} keeps no parameters before its end",
-            config.method_name()
-        )));
-    }
     let params = initial_params(&config, &mut stream(config.train.seed, Purpose::Parameters, 0));
     let first = PolicyFile { params: params.iter().map(|&value| value as f32).collect(), config };
     Ok(Offered::in_training(folder.display().to_string(), first, &folder, tasks))

@@ -12,7 +12,7 @@ use cinoc_learn::files::Tensors;
 use cinoc_learn::memory::Needs;
 use cinoc_learn::policy_file::PolicyFile;
 use cinoc_learn::pool::{cache_folder, cached};
-use cinoc_learn::run::{BEST, CHECKPOINT, CONFIG, POLICY};
+use cinoc_learn::run::{BEST, CHECKPOINT, CONFIG, LATEST, POLICY};
 use std::path::{Path, PathBuf};
 
 /// Memory for the trajectories of cases that are evaluated together, in bytes.
@@ -90,8 +90,8 @@ pub fn resolve(
     Ok(Resolved { config, cases, cases_label, threads })
 }
 
-/// The policy of a file or of a run directory; of a run that is not finished, the parameters of its
-/// checkpoint.
+/// The policy of a file or of a run directory; of a run that is not finished, the newest parameters
+/// that it has written.
 pub fn load_policy(
     given: &Path,
     best: bool,
@@ -119,6 +119,12 @@ pub fn load_policy(
         ));
         let (policy, parameters) = (PolicyFile { config, params }, Parameters::Checkpoint(done));
         return Ok(Loaded { path: checkpoint, policy, parameters });
+    }
+    let latest = given.join(LATEST);
+    if given.is_dir() && !given.join(POLICY).exists() && latest.exists() {
+        let policy = PolicyFile::read(&latest, tasks)?;
+        watcher.warn(&format!("the run in {folder} is not finished; these are the parameters of {LATEST}"));
+        return Ok(Loaded { path: latest, policy, parameters: Parameters::Latest });
     }
     let path = policy_path(given)?;
     let policy = PolicyFile::read(&path, tasks)?;

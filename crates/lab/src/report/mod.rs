@@ -61,6 +61,8 @@ pub enum Parameters {
     Best,
     /// Those of the checkpoint of a run that is not finished, after so many updates.
     Checkpoint(usize),
+    /// Those of a run that is not finished, of a method that keeps no checkpoint.
+    Latest,
 }
 
 /// The content of a report.

@@ -34,6 +34,7 @@ impl Report<'_> {
         match self.parameters {
             Parameters::Last => {}
             Parameters::Best => rows.push(("parameters of", "the lowest validation loss".to_string())),
+            Parameters::Latest => rows.push(("parameters of", "a training that is not finished".to_string())),
             Parameters::Checkpoint(done) => rows.push((
                 "parameters of",
                 format!(

@@ -113,6 +113,8 @@ export class PlaneView {
     const spacing = width / Math.sqrt(Math.max(pane.agents, 1));
     const largest = Math.max(1.5, Math.min(7, 0.3 * spacing));
     const { u_max, v_max } = this.scene;
+    // one path per look: hundreds of paths are what a browser without a graphics card cannot draw in time
+    const looks = { plus: new Path2D(), minus: new Path2D(), rest: new Path2D(), silent: new Path2D(), arrows: new Path2D() };
     for (let i = 0; i < pane.agents; i++) {
       const [x, y] = this.agentAt(pane, i);
       const alive = pane.alive[i] > 0;
@@ -120,24 +122,25 @@ export class PlaneView {
       const radius = pane.u.length ? largest * (0.45 + 0.55 * Math.abs(push)) : 0.7 * largest;
       if (alive && pane.v.length) {
         const reach = (2.5 * largest) / (v_max ?? 1);
-        context.strokeStyle = "#000";
-        context.beginPath();
-        context.moveTo(x, y);
-        context.lineTo(x + reach * pane.v[i], y - reach * pane.v[pane.agents + i]);
-        context.stroke();
+        looks.arrows.moveTo(x, y);
+        looks.arrows.lineTo(x + reach * pane.v[i], y - reach * pane.v[pane.agents + i]);
       }
-      context.fillStyle = !alive ? "transparent" : push > 0 ? "#d1495b" : push < 0 ? "#3a7ca5" : "#fff";
-      context.strokeStyle = alive ? "#fff" : "#000";
-      context.beginPath();
-      context.arc(x, y, radius, 0, 2 * Math.PI);
-      context.fill();
-      context.stroke();
+      const look = !alive ? looks.silent : push > 0 ? looks.plus : push < 0 ? looks.minus : looks.rest;
+      look.moveTo(x + radius, y);
+      look.arc(x, y, radius, 0, 2 * Math.PI);
       if (!alive) {
-        context.beginPath();
-        context.moveTo(x - radius, y - radius);
-        context.lineTo(x + radius, y + radius);
-        context.stroke();
+        look.moveTo(x - radius, y - radius);
+        look.lineTo(x + radius, y + radius);
       }
+    }
+    context.strokeStyle = "#000";
+    context.stroke(looks.arrows);
+    context.stroke(looks.silent);
+    context.strokeStyle = "#fff";
+    for (const [look, colour] of /** @type {const} */ ([["plus", "#d1495b"], ["minus", "#3a7ca5"], ["rest", "#fff"]])) {
+      context.fillStyle = colour;
+      context.fill(looks[look]);
+      context.stroke(looks[look]);
     }
   }
 }
