@@ -25,7 +25,8 @@ use crate::tasks::{config_of, task_of};
 /// Copies of the physics per chunk, as the RL baselines have it.
 const TOGETHER: usize = 16;
 
-/// Numbers in the fields of all copies that keep a thread busy. With fewer, waking it takes longer than its work.
+/// Numbers in the fields of all copies that keep a thread busy. With fewer, waking it takes longer than its
+/// work.
 const WORTH_A_THREAD: usize = 8192;
 
 /// Cases whose first cost is the unit of rewards: the same for any number of copies.
@@ -129,8 +130,8 @@ impl Environments {
         })
     }
 
-    /// Begins episodes. `seeds` are one per copy, or None: the copy goes on with its next episode. `mask` chooses
-    /// the copies, or all.
+    /// Begins episodes. `seeds` are one per copy, or None: the copy goes on with its next episode. `mask`
+    /// chooses the copies, or all.
     fn reset<'py>(
         &self,
         py: Python<'py>,
@@ -294,7 +295,8 @@ impl Environments {
             Ok(copies) => copies,
             Err(TryLockError::WouldBlock) => {
                 return Err(RunError::new_err(
-                    "the environment is in use by another thread; give every thread an environment of its own",
+                    "the environment is in use by another thread; give every thread an environment of its \
+                     own",
                 ));
             }
             Err(TryLockError::Poisoned(_)) => {
@@ -405,7 +407,8 @@ fn start(
     Ok(episodes)
 }
 
-/// Adds errors and efforts to an info, each with a mask that says which copies they are of, as Gymnasium has it.
+/// Adds errors and efforts to an info, each with a mask that says which copies they are of, as Gymnasium has
+/// it.
 fn report(info: &Bound<'_, PyDict>, errors: Vec<f64>, efforts: Vec<f64>, mask: &[bool]) -> PyResult<()> {
     let py = info.py();
     info.set_item(intern!(py, "error"), errors.into_pyarray(py))?;

@@ -45,8 +45,8 @@ pub fn throw(error: PyErr) -> ! {
     resume_unwind(Box::new(Thrown(error)))
 }
 
-/// Does something that may [`throw`], whose device may fail, or that may panic by a mistake of ours: all of these
-/// become exceptions.
+/// Does something that may [`throw`], whose device may fail, or that may panic by a mistake of ours: all of
+/// these become exceptions.
 pub fn guarded<R>(work: impl FnOnce() -> R) -> PyResult<R> {
     catch_unwind(AssertUnwindSafe(work)).map_err(unwound)
 }

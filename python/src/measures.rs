@@ -36,7 +36,8 @@ fn circumstances(
         (_, _, Ok(name)) => CasesFrom::Named(name.to_string_lossy().into_owned()),
         _ => {
             return Err(wrong(
-                "cases: give a number, \"test:N\", \"paper\", a file, or a dictionary of arrays (z0, zt, xi0)",
+                "cases: give a number, \"test:N\", \"paper\", a file, or a dictionary of arrays (z0, zt, \
+                 xi0)",
             ));
         }
     };

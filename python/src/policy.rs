@@ -364,7 +364,8 @@ fn parts(name: &str, all: Array, axes: usize, count: usize) -> PyResult<Vec<Arra
     }
     if shape[0] != count {
         return Err(wrong(format!(
-            "cannot use {name}: it has shape {shape:?}, and there are {count} fields; give one per field, or one \
+            "cannot use {name}: it has shape {shape:?}, and there are {count} fields; give one per field, \
+             or one \
              for all"
         )));
     }

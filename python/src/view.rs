@@ -9,7 +9,8 @@ use pyo3::prelude::*;
 use crate::errors::{raised, wrong};
 use crate::policy::Policy;
 
-/// Serves policies, and the shipped ones, on a thread of its own that lives as long as the process. Returns the address.
+/// Serves policies, and the shipped ones, on a thread of its own that lives as long as the process. Returns
+/// the address.
 #[pyfunction]
 fn serve(policies: Vec<PyRef<'_, Policy>>, port: u16, token: Option<&str>) -> PyResult<String> {
     if token.is_some_and(|token| token.len() < 16 || !token.bytes().all(|byte| byte.is_ascii_alphanumeric()))

@@ -1,13 +1,14 @@
 //! What a backend does: everything between a plan and the numbers that a run gives.
 //!
 //! A [`Plan`] and the primitives in it are data that know no processor. A backend compiles a plan into an
-//! [`Executable`], which runs all samples of a run forward or in reverse. That for CPUs also keeps
-//! samples that a caller drives one step at a time. These calls are made once per sweep or once per step of all samples: a
-//! backend is free to choose how samples, threads and memory are arranged below them. Results must be the
-//! same bits in every run, for any number of threads and for both strategies.
+//! [`Executable`], which runs all samples of a run forward or in reverse. That for CPUs also keeps samples
+//! that a caller drives one step at a time. These calls are made once per sweep or once per step of all
+//! samples: a backend is free to choose how samples, threads and memory are arranged below them. Results must
+//! be the same bits in every run, for any number of threads and for both strategies.
 //!
 //! The backend for CPUs is `cpu/`. Others live in crates of their own and reach programs through
-//! [`Threads::with_backend`](crate::Threads::with_backend): whoever runs a program with such threads runs it there.
+//! [`Threads::with_backend`](crate::Threads::with_backend): whoever runs a program with such threads runs it
+//! there.
 
 pub use crate::plan::{Op, Placed, Plan, ReverseOp, Seed, Strategy, Target};
 pub use crate::primitive::{Formula, Io, Parameters, Value};

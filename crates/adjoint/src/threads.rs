@@ -6,7 +6,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Threads that programs run on. They are made once and shared: a clone is another handle to the same threads.
+/// Threads that programs run on. They are made once and shared: a clone is another handle to the same
+/// threads.
 ///
 /// ```
 /// use cinoc_adjoint::Threads;
@@ -111,8 +112,9 @@ impl Threads {
         self.each(items.len(), &|i| f(i, &mut items[i].lock().expect("an item has one visitor")));
     }
 
-    /// Does `f(worker, i, item)` to all items. Every thread has a worker of its own and takes the next item when
-    /// it is done with one; workers that have no thread do nothing. One thread neither allocates nor locks.
+    /// Does `f(worker, i, item)` to all items. Every thread has a worker of its own and takes the next item
+    /// when it is done with one; workers that have no thread do nothing. One thread neither allocates nor
+    /// locks.
     ///
     /// # Panics
     /// If there are items and no workers.

@@ -278,8 +278,8 @@ fn inside(x: f32, length: f32, periodic: bool) -> Option<f32> {
     (-slack..=length + slack).contains(&x).then(|| x.clamp(0.0, length))
 }
 
-/// The first number that is infinite or not a number. All exponents are compared at once: it is asked in every
-/// decision.
+/// The first number that is infinite or not a number. All exponents are compared at once: it is asked in
+/// every decision.
 fn first_bad(values: &[f32]) -> Option<usize> {
     const INFINITE: u32 = 0x7f80_0000;
     let largest = values.iter().map(|x| x.to_bits() & INFINITE).fold(0, u32::max);

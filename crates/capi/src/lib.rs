@@ -1,7 +1,7 @@
 //! `libcinoc`: a trained policy in a control loop written in C or C++.
 //!
-//! The header `include/cinoc.h` is made from this file by `scripts/c-header`; the guide is `docs/deploy.md`. Functions
-//! here turn pointers into slices and catch panics; what they do is in `deployed`.
+//! The header `include/cinoc.h` is made from this file by `scripts/c-header`; the guide is `docs/deploy.md`.
+//! Functions here turn pointers into slices and catch panics; what they do is in `deployed`.
 
 mod deployed;
 mod status;
@@ -114,12 +114,12 @@ pub extern "C" fn cinoc_status_text(status: u32) -> *const c_char {
 
 /// Sets a policy file up; may take a second and much memory.
 ///
-/// `controller` gets the controller, or null. `text`, of `text_size` bytes, gets what went wrong, cut to fit; it
-/// may be null.
+/// `controller` gets the controller, or null. `text`, of `text_size` bytes, gets what went wrong, cut to fit;
+/// it may be null.
 ///
 /// # Safety
-/// `path` is a string that ends with a zero; `options` and `controller` point to one each; `text` has room for
-/// `text_size` bytes.
+/// `path` is a string that ends with a zero; `options` and `controller` point to one each; `text` has room
+/// for `text_size` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cinoc_load(
     path: *const c_char,
@@ -234,16 +234,16 @@ pub unsafe extern "C" fn cinoc_set_target(
 ///
 /// `z` is the field, `numbers` long: in 1D `z[i]` at `x = i length / (grid - 1)` (periodic: `/ grid`), in 2D
 /// `z[i * grid[1] + j]` with `i` along x; several fields one after the other. `xi[agent * dims + axis]` are
-/// the positions of `agents` agents, 1 to `max_agents`; the number may change from call to call. `alive[agent]` is 0
-/// for an agent that has failed and anything else for one at work; null if all are. Of failed agents the
-/// positions are not read, and the actions are 0.
+/// the positions of `agents` agents, 1 to `max_agents`; the number may change from call to call.
+/// `alive[agent]` is 0 for an agent that has failed and anything else for one at work; null if all are. Of
+/// failed agents the positions are not read, and the actions are 0.
 ///
 /// `u[agent]` gets the intensities, `v[agent * dims + axis]` the velocities. One of them may be null if the
 /// task does not have it (`has_u`, `has_v`), and is not written then.
 ///
 /// After an error `u` and `v` have the last good action (0 before the first one), and 0 for agents that have
-/// failed. They are left as they were after `CINOC_ERROR_NULL`, `CINOC_ERROR_BUSY`, and `CINOC_ERROR_LENGTH` about
-/// `agents`.
+/// failed. They are left as they were after `CINOC_ERROR_NULL`, `CINOC_ERROR_BUSY`, and `CINOC_ERROR_LENGTH`
+/// about `agents`.
 ///
 /// # Safety
 /// `controller` is of `cinoc_load` and not freed; the arrays have the lengths said above.
@@ -291,7 +291,8 @@ pub unsafe extern "C" fn cinoc_decide(
             let works = alive.is_none_or(|alive| alive[agent] != 0);
             let (intensity, velocity) = deployed.action(agent);
             let told = |x: f32| if works { x } else { 0.0 };
-            // SAFETY: the caller's promises about `u` and `v`, which are not null where there is something to write.
+            // SAFETY: the caller's promises about `u` and `v`, which are not null where there is something to
+            // write.
             unsafe {
                 if let Some(intensity) = intensity {
                     u.add(agent).write(told(intensity));
@@ -379,8 +380,8 @@ unsafe fn load(
         if let Some((name, _)) = missing.into_iter().find(|(_, missing)| *missing) {
             return Err(Refused { status: CINOC_ERROR_NULL, text: format!("{name} is null") });
         }
-        // SAFETY: not null, and by the caller's promise options of some version: the first number of all of them is
-        // the version.
+        // SAFETY: not null, and by the caller's promise options of some version: the first number of all of
+        // them is the version.
         let version = unsafe { options.cast::<u32>().read() };
         if version != CINOC_ABI_VERSION {
             let text = format!(

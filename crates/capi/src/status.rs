@@ -19,8 +19,8 @@ pub enum CinocStatus {
     CINOC_ERROR_SETTINGS = 4,
     /// The controller would need more memory than there is, or than `max_memory_mb` allows.
     CINOC_ERROR_MEMORY = 5,
-    /// An array has another length than the controller works with, or there are more agents than it was set up
-    /// for.
+    /// An array has another length than the controller works with, or there are more agents than it was set
+    /// up for.
     CINOC_ERROR_LENGTH = 6,
     /// A number that was given is infinite or not a number.
     CINOC_ERROR_NOT_FINITE = 7,
@@ -28,7 +28,8 @@ pub enum CinocStatus {
     CINOC_ERROR_POSITION = 8,
     /// The task tracks a target, and none was set; or the target is a density without mass.
     CINOC_ERROR_TARGET = 9,
-    /// The decision became infinite or not a number: what was given is far too large, or a density without mass.
+    /// The decision became infinite or not a number: what was given is far too large, or a density without
+    /// mass.
     CINOC_ERROR_OUTPUT = 10,
     /// Another thread is using this controller.
     CINOC_ERROR_BUSY = 11,

@@ -1,4 +1,5 @@
-//! The interface of C: decisions are those of the library, and nothing that a caller does wrong is more than a code.
+//! The interface of C: decisions are those of the library, and nothing that a caller does wrong is more than
+//! a code.
 
 mod common;
 

@@ -1,13 +1,13 @@
 //! Learn one small policy that controls a field, and run it with any number of actuators.
 //!
-//! A policy is trained by differentiating through the solver of a PDE. It is shared by all agents, and how many there are is
-//! an argument of a run. This crate is the door to the library and its command line.
+//! A policy is trained by differentiating through the solver of a PDE. It is shared by all agents, and how
+//! many there are is an argument of a run. This crate is the door to the library and its command line.
 //!
 //! # A PDE of your own
 //!
-//! A `Task` is a value: the equation with its scheme, how cases are drawn, and a preset. A program that
-//! ends in [`command_line`] has every command for it: `train`, `eval`, `act`, `export`, `plot`, `sweep`, `bench`, `check-gradients`, and
-//! the baselines. The folder `examples` holds two such programs.
+//! A `Task` is a value: the equation with its scheme, how cases are drawn, and a preset. A program that ends
+//! in [`command_line`] has every command for it: `train`, `eval`, `act`, `export`, `plot`, `sweep`, `bench`,
+//! `check-gradients`, and the baselines. The folder `examples` holds two such programs.
 //!
 //! ```no_run
 //! use cinoc::prelude::*;
@@ -105,9 +105,11 @@ pub mod prelude {
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
-/// Runs the command line of a program with these tasks: reads its arguments, does what they say, tells how it went.
+/// Runs the command line of a program with these tasks: reads its arguments, does what they say, tells how it
+/// went.
 ///
-/// Exit codes: 0 done, 1 the run failed, 2 the request was wrong, 130 stopped by Ctrl-C after saving a checkpoint.
+/// Exit codes: 0 done, 1 the run failed, 2 the request was wrong, 130 stopped by Ctrl-C after saving a
+/// checkpoint.
 ///
 /// Of several processes that `mpirun` starts, the first does this, and the others help it.
 pub fn command_line(tasks: impl IntoIterator<Item = Task>) -> ExitCode {

@@ -36,16 +36,16 @@ pub fn warn(message: &str) {
     eprintln!("{} {message}", paint("warning:", "1;33"));
 }
 
-/// How far some work is, on standard error: on a terminal a bar with an estimate of the time left, which vanishes
-/// when done; elsewhere a line every ten seconds.
+/// How far some work is, on standard error: on a terminal a bar with an estimate of the time left, which
+/// vanishes when done; elsewhere a line every ten seconds.
 pub struct Progress {
     bar: ProgressBar,
     lines: Option<Lines>,
     pace: Arc<Pace>,
 }
 
-/// The mean pace since the first step that was told of: a run that goes on did the steps before it earlier. A pace of
-/// the last seconds says nothing where steps take minutes.
+/// The mean pace since the first step that was told of: a run that goes on did the steps before it earlier. A
+/// pace of the last seconds says nothing where steps take minutes.
 #[derive(Default)]
 struct Pace(Mutex<Option<(u64, Instant)>>);
 
@@ -281,7 +281,8 @@ pub fn stop_on_interrupt() -> Arc<AtomicBool> {
     STOP.get_or_init(|| catch_interrupts(None)).clone()
 }
 
-/// From now on the message is told on Ctrl-C and its like, before the program ends or the work is asked to stop.
+/// From now on the message is told on Ctrl-C and its like, before the program ends or the work is asked to
+/// stop.
 #[cfg_attr(not(feature = "mpi"), allow(dead_code))] // processes by themselves end silently
 pub fn announce_interrupts(message: String) {
     STOP.get_or_init(|| catch_interrupts(Some(message)));

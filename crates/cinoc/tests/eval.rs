@@ -1,4 +1,5 @@
-//! What `cinoc eval` gives out: numbers with their settings, rollouts in a file, the same cases on other grids.
+//! What `cinoc eval` gives out: numbers with their settings, rollouts in a file, the same cases on other
+//! grids.
 
 mod common;
 

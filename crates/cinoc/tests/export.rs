@@ -1,5 +1,5 @@
-//! `cinoc export`: files, refusals. What the files compute is compared in other runtimes, by `python/tests/test_onnx.py` and
-//! `scripts/test-tract`.
+//! `cinoc export`: files, refusals. What the files compute is compared in other runtimes, by
+//! `python/tests/test_onnx.py` and `scripts/test-tract`.
 
 mod common;
 

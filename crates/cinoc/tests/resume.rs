@@ -1,5 +1,5 @@
-//! A run that is killed at any moment and resumed ends with the bytes of one that was never interrupted, on any number of
-//! threads.
+//! A run that is killed at any moment and resumed ends with the bytes of one that was never interrupted, on
+//! any number of threads.
 
 mod common;
 
@@ -43,7 +43,8 @@ fn threads_do_not_change_the_policy() {
 fn a_killed_run_resumes_to_the_same_bytes() {
     let validated = ["--set", "train.validate_every=1", "--set", "train.validation_cases=2"];
     let expected = reference("heat1d", &validated);
-    // before the first checkpoint, between checkpoints, and while files are being written: wait for update k, then kill
+    // before the first checkpoint, between checkpoints, and while files are being written: wait for update k,
+    // then kill
     for lines in [0, 1, 2, 3, 5] {
         let folder = tempfile::tempdir().unwrap();
         let arguments =

@@ -1,8 +1,10 @@
-//! What agents do to the field: `f(x) = sum_i u_i b(x, xi_i)` with the Gaussian `b = exp(-|x - xi|^2 / (2 sigma^2))`.
+//! What agents do to the field: `f(x) = sum_i u_i b(x, xi_i)` with the Gaussian
+//! `b = exp(-|x - xi|^2 / (2 sigma^2))`.
 //!
-//! The kernel has height 1 (`normalization = "peak"`; where the task says so, on the grid) or unit integral (`"mass"`); on a periodic domain
-//! the distance is that to the nearest image. The forcing is the plain sum over agents, never divided by their number. In 2D the
-//! kernel is a product of one factor per axis. Agents that stir give the field a velocity instead, `q = gain sum_i v_i b(x, xi_i)`.
+//! The kernel has height 1 (`normalization = "peak"`; where the task says so, on the grid) or unit integral
+//! (`"mass"`); on a periodic domain the distance is that to the nearest image. The forcing is the plain sum
+//! over agents, never divided by their number. In 2D the kernel is a product of one factor per axis. Agents
+//! that stir give the field a velocity instead, `q = gain sum_i v_i b(x, xi_i)`.
 //!
 //! Differentiated in `u`, `v` and `xi`. The kernel stands at the positions before the move.
 
@@ -45,7 +47,8 @@ impl Actuation {
         }
     }
 
-    /// What agents at `xi` (`[dims][agents]`) do to the field: a forcing field, or the two components of a velocity, one above the other.
+    /// What agents at `xi` (`[dims][agents]`) do to the field: a forcing field, or the two components of a
+    /// velocity, one above the other.
     pub fn forcing<'t>(&self, xi: Var<'t>, action: Action<'t>) -> Var<'t> {
         let kernels = if self.bumps.len() == 1 { Vec::new() } else { self.kernels(xi) };
         let splat = |weight: Var<'t>| match kernels[..] {
@@ -59,8 +62,8 @@ impl Actuation {
         }
     }
 
-    /// What that forcing adds to one time step. In 1D the response to every agent that stays where it is is the same in every
-    /// step: it is worked out before the intensities come in.
+    /// What that forcing adds to one time step. In 1D the response to every agent that stays where it is is
+    /// the same in every step: it is worked out before the intensities come in.
     pub fn response<'t>(&self, dynamics: &dyn Dynamics, xi: Var<'t>, action: Action<'t>) -> Var<'t> {
         match (self.bumps.len(), self.mobile, action.u) {
             (1, false, Some(u)) => dynamics.response(self.kernels(xi)[0]).contract(u),

@@ -5,10 +5,10 @@ use crate::obstacles::Discs;
 
 /// Start positions of the agents, `[dims][agents]`.
 ///
-/// Mobile agents stand equally spaced from end to end of a range (one agent: in the middle), static ones at the centres of equal
-/// parts of it, `(j + 1/2) / M`. 1D: the range is [`Task::starts`](crate::Task::starts); with `actuation.starts =
-/// "staggered"` every other agent stands half a spacing nearer to its neighbour. 2D: they stand in columns, as `actuation.starts` says,
-/// out of the margins of discs.
+/// Mobile agents stand equally spaced from end to end of a range (one agent: in the middle), static ones at
+/// the centres of equal parts of it, `(j + 1/2) / M`. 1D: the range is [`Task::starts`](crate::Task::starts);
+/// with `actuation.starts = "staggered"` every other agent stands half a spacing nearer to its neighbour. 2D:
+/// they stand in columns, as `actuation.starts` says, out of the margins of discs.
 pub fn start_positions(config: &Config) -> Vec<f64> {
     let (m, mobile) = (config.agents, config.mobile());
     let ranges: Vec<Range> = config
@@ -34,7 +34,8 @@ pub fn start_positions(config: &Config) -> Vec<f64> {
             (0..m).map(|j| [x.place(j / side, side, mobile), y.place(j % side, side, mobile)]).collect()
         }
         Starts::Rows | Starts::Staggered => {
-            // neighbours on a staggered lattice are equally far when columns are nearer to each other than agents in them
+            // neighbours on a staggered lattice are equally far when columns are nearer to each other than
+            // agents in them
             let hexagonal = if starts == Starts::Staggered { 2.0 / 3f64.sqrt() } else { 1.0 };
             let columns = columns(m, hexagonal * x.width / y.width);
             let place = |column: usize, j: usize| {
@@ -81,8 +82,8 @@ impl Range {
     }
 }
 
-/// How many agents stand in each column of a domain `aspect` times as wide as high: as many columns as make the spacing alike along
-/// both axes; columns that hold one agent more lie evenly between the others.
+/// How many agents stand in each column of a domain `aspect` times as wide as high: as many columns as make
+/// the spacing alike along both axes; columns that hold one agent more lie evenly between the others.
 fn columns(agents: usize, aspect: f64) -> Vec<usize> {
     let columns = ((agents as f64 * aspect).sqrt().round() as usize).clamp(1, agents);
     // agents before column k, spread from the middle so that the pattern is symmetric
@@ -156,7 +157,8 @@ mod tests {
         let sets = ["actuation.starts=staggered".to_string()];
         let config = Config::preset("ks2d").unwrap().with_sets(&sets).unwrap();
         let all = start_positions(&config);
-        // 11 columns of 9 or 10: neighbours in a column are further apart than columns, as on a hexagonal lattice
+        // 11 columns of 9 or 10: neighbours in a column are further apart than columns, as on a hexagonal
+        // lattice
         let columns: Vec<f64> = (0..11).map(|k| 32.0 * (f64::from(k) + 0.5) / 11.0).collect();
         let of = |k: usize| -> Vec<f64> {
             let here = (0..100).filter(|&i| (all[i] - columns[k]).abs() < 1e-9);

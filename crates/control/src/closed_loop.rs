@@ -2,7 +2,8 @@
 //!
 //! 1. The policy sees `(z_t + noise, z*, xi_t)` and returns `u_t`, `v_t`; an agent that has failed returns 0.
 //! 2. The forcing of `(xi_t, u_t + noise)` is held for `substeps` solver steps, which lead to `z_{t+1}`.
-//! 3. `xi_{t+1} = clip(xi_t + dt_c v_t)` with `dt_c` the control interval (or `actuation.speed`), kept out of discs if asked for.
+//! 3. `xi_{t+1} = clip(xi_t + dt_c v_t)` with `dt_c` the control interval (or `actuation.speed`), kept out of
+//!    discs if asked for.
 //!
 //! | input | kind | there if |
 //! |---|---|---|
@@ -15,13 +16,13 @@
 //! | `alive`, 1 or 0 per agent | sequence | `failure.share` is above 0, or `train.failure` and there is an objective |
 //! | `importance`, a factor on the errors of a case | fixed | `train.hold` is above 0, and there is an objective |
 //!
-//! An agent may stand for any number of agents, its weight: what it does to the field and how much it counts in means over agents are
-//! multiplied by it, what it does itself is not.
+//! An agent may stand for any number of agents, its weight: what it does to the field and how much it counts
+//! in means over agents are multiplied by it, what it does itself is not.
 //!
-//! Recorded in every step: `z` and `xi` after it, the actions `u` (without actuator noise) and `v` that led there,
-//! `error`, the mean of `(z - z*)^2` after it, and of a density `moment`, how far centroid and spread are
-//! from the target's. Where targets move, they and the loss are about the target that the policy saw in this
-//! step. Everything but the noise and the cell of a window is differentiated.
+//! Recorded in every step: `z` and `xi` after it, the actions `u` (without actuator noise) and `v` that led
+//! there, `error`, the mean of `(z - z*)^2` after it, and of a density `moment`, how far centroid and spread
+//! are from the target's. Where targets move, they and the loss are about the target that the policy saw in
+//! this step. Everything but the noise and the cell of a window is differentiated.
 
 use crate::actuation::Actuation;
 use crate::config::Config;
@@ -90,8 +91,8 @@ pub struct StepRecords {
     pub v: Option<Record>,
 }
 
-/// Traces one control step with `config.agents` agents, with the terms of the objective or without, the agents with weights
-/// or all of weight 1, towards targets that are fixed or move.
+/// Traces one control step with `config.agents` agents, with the terms of the objective or without, the
+/// agents with weights or all of weight 1, towards targets that are fixed or move.
 ///
 /// # Panics
 /// If the weights are not one per agent, or they come with the term `coll`.

@@ -1,8 +1,9 @@
 //! The policy alone, without physics: what agents at given places do about a given field.
 //!
-//! For deployment (fields come from a sensor, not from a solver) and to measure how long a decision takes. Field and positions
-//! may change from step to step; the target is fixed. An agent that is known to have failed is left out of the positions, or
-//! marked as failed where the number of agents cannot change ([`Decision::with_failures`]).
+//! For deployment (fields come from a sensor, not from a solver) and to measure how long a decision takes.
+//! Field and positions may change from step to step; the target is fixed. An agent that is known to have
+//! failed is left out of the positions, or marked as failed where the number of agents cannot change
+//! ([`Decision::with_failures`]).
 //!
 //! A few agents decide together. Many decide in blocks that stay in cache (`decision/blocks.rs`).
 
@@ -74,7 +75,8 @@ fn sight<'t>(tracer: &'t Tracer, config: &Config, alive: Option<Var<'t>>) -> (Si
     (Sight::new(config, z, target, xi, alive), seen)
 }
 
-/// Most agents of a block where everyone has a window, or all see the same: the values of a block are in the second-level cache.
+/// Most agents of a block where everyone has a window, or all see the same: the values of a block are in the
+/// second-level cache.
 const BLOCK: usize = 192;
 /// Where everyone convolves a patch, which takes a hundred times the memory: three full vectors.
 const BLOCK_OF_PATCHES: usize = 48;
@@ -152,8 +154,8 @@ impl<T: Real> Decision<T> {
         Decision { programs: Programs::InBlocks(Box::new(Stages::new(config, most))), agents: config.agents }
     }
 
-    /// For `config.agents` agents, any of which may have failed: the others do not count them, and their actions are 0.
-    /// Their positions must be finite, and have no effect.
+    /// For `config.agents` agents, any of which may have failed: the others do not count them, and their
+    /// actions are 0. Their positions must be finite, and have no effect.
     pub fn with_failures(config: &Config) -> Decision<T> {
         Decision::together(config, true)
     }
@@ -167,14 +169,15 @@ impl<T: Real> Decision<T> {
         Decision { programs, agents: config.agents }
     }
 
-    /// A controller with these parameters, towards this target, on the caller's thread. What depends on them only is worked
-    /// out here. If the target moves, ask for another controller with the target of the moment.
+    /// A controller with these parameters, towards this target, on the caller's thread. What depends on them
+    /// only is worked out here. If the target moves, ask for another controller with the target of the
+    /// moment.
     pub fn controller(&self, params: &[T], target: &[T]) -> Controller<T> {
         self.controller_on(params, target, &Threads::one())
     }
 
-    /// A controller whose blocks are decided on several threads, if there are many agents. The decisions are the same, to the
-    /// last bit.
+    /// A controller whose blocks are decided on several threads, if there are many agents. The decisions are
+    /// the same, to the last bit.
     pub fn controller_on(&self, params: &[T], target: &[T], threads: &Threads) -> Controller<T> {
         let (at_work, rows) = match &self.programs {
             Programs::Together { program, seen, told } => {
@@ -192,8 +195,8 @@ impl<T: Real> Decision<T> {
     }
 }
 
-/// A policy at work: a field and positions in, actions out. On one thread a decision asks the system for nothing: no memory,
-/// no lock.
+/// A policy at work: a field and positions in, actions out. On one thread a decision asks the system for
+/// nothing: no memory, no lock.
 ///
 /// ```
 /// use cinoc_control::agents::start_positions;

@@ -1,6 +1,7 @@
 //! Noise and failures: the random inputs of a closed loop.
 //!
-//! Every sample of every batch has streams of its own, so that what happens to it does not depend on how cases are grouped.
+//! Every sample of every batch has streams of its own, so that what happens to it does not depend on how
+//! cases are grouped.
 
 use crate::agents::start_positions;
 use crate::config::Config;
@@ -68,8 +69,8 @@ impl Disturbance {
         Disturbance { first: self.first + first as u64, ..self }
     }
 
-    /// Start positions of one sample from those of the task, `[dims][agents]`: others if it is trained on and has fewer agents or its
-    /// starts are scattered.
+    /// Start positions of one sample from those of the task, `[dims][agents]`: others if it is trained on and
+    /// has fewer agents or its starts are scattered.
     pub(crate) fn starts(&self, config: &Config, start: &[f64], sample: usize) -> Vec<f64> {
         if self.during == During::Evaluation {
             return start.to_vec();
@@ -103,8 +104,8 @@ impl Disturbance {
         positions
     }
 
-    /// The values of a random input of the closed loop for one sample, `[steps][size]`. A sample that goes on where so many `rounds`
-    /// before it ended lacks the agents it had lost.
+    /// The values of a random input of the closed loop for one sample, `[steps][size]`. A sample that goes on
+    /// where so many `rounds` before it ended lacks the agents it had lost.
     pub fn draw(&self, config: &Config, input: RandomInput, sample: usize, rounds: usize) -> Vec<f64> {
         let (steps, agents) = (config.time.steps, config.agents);
         let rng = |training: Purpose, evaluation: Purpose| {
@@ -157,8 +158,8 @@ impl Disturbance {
     }
 }
 
-/// Agents that a sample loses, at random from a step on or, `evenly`, the last ones from the start: the others are placed as a swarm of
-/// their number.
+/// Agents that a sample loses, at random from a step on or, `evenly`, the last ones from the start: the
+/// others are placed as a swarm of their number.
 struct Lost {
     count: usize,
     step: usize,

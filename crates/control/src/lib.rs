@@ -1,7 +1,8 @@
 //! Observation, policy, actuation, objective and closed loop: the control tasks.
 //!
-//! The way of the data: [`task`] says what a task is, [`config`] holds its settings; [`data`] draws its cases; [`closed_loop`] writes one control step
-//! down, from [`observation`] through [`policy`] and [`actuation`] to the physics and the [`objective`]; [`rollout`] runs it.
+//! The way of the data: [`task`] says what a task is, [`config`] holds its settings; [`data`] draws its
+//! cases; [`closed_loop`] writes one control step down, from [`observation`] through [`policy`] and
+//! [`actuation`] to the physics and the [`objective`]; [`rollout`] runs it.
 
 pub mod actuation;
 pub mod agents;

@@ -1,7 +1,7 @@
 //! A closed loop driven one control step at a time, by someone who watches it and interferes.
 //!
-//! It runs the trace of a rollout, so it gives the numbers of a rollout. Agents can be silenced at any step, and the loop can
-//! go on from any field and places.
+//! It runs the trace of a rollout, so it gives the numbers of a rollout. Agents can be silenced at any step,
+//! and the loop can go on from any field and places.
 
 use crate::closed_loop::{self, StepInputs, StepRecords, TracedStep};
 use crate::config::Config;
@@ -87,8 +87,8 @@ impl LiveLoop {
         }
     }
 
-    /// One control step. `alive` has 1 for every agent at work and 0 for every silent one, `noise` gives the numbers of
-    /// the noise that the settings have.
+    /// One control step. `alive` has 1 for every agent at work and 0 for every silent one, `noise` gives the
+    /// numbers of the noise that the settings have.
     pub fn step(&mut self, alive: &[f32], noise: &dyn Fn(RandomInput) -> Vec<f32>) {
         let drawn: Vec<(Input, Vec<f32>)> = self
             .inputs

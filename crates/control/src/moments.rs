@@ -1,10 +1,11 @@
 //! Moments of a density on a grid: mass, centroid and spread.
 //!
-//! `m = sum rho`, `mu = sum rho x / m`, `s = sqrt(sum rho |x - mu|^2 / m)`: sums over grid points, x in units of the domain.
-//! Two densities are `W = |mu - mu*| + |s - s*| / 2` apart.
+//! `m = sum rho`, `mu = sum rho x / m`, `s = sqrt(sum rho |x - mu|^2 / m)`: sums over grid points, x in units
+//! of the domain. Two densities are `W = |mu - mu*| + |s - s*| / 2` apart.
 //!
-//! One pass over the field is enough: the sums of `rho`, `rho x` and `rho x^2` along x give a number per point of the other axis, and
-//! everything follows from those. Positions are measured from the middle of the domain, where `E[x^2] - E[x]^2` loses least.
+//! One pass over the field is enough: the sums of `rho`, `rho x` and `rho x^2` along x give a number per
+//! point of the other axis, and everything follows from those. Positions are measured from the middle of the
+//! domain, where `E[x^2] - E[x]^2` loses least.
 
 use crate::config::Config;
 use cinoc_adjoint::{Sparse, Var};

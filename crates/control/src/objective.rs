@@ -1,4 +1,5 @@
-//! What the policy is trained for: a weighted sum of terms, each a number per control step and a weight per control step.
+//! What the policy is trained for: a weighted sum of terms, each a number per control step and a weight per
+//! control step.
 //!
 //! | term | in one step | over the T steps |
 //! |---|---|---|
@@ -13,11 +14,11 @@
 //! | `moment`, `moment_end` | `|mu - mu*| + |s - s*| / 2` of centroid and spread | mean, the last only |
 //! | `mass` | `((m - m_0) / m_0)^2` | mean |
 //!
-//! Fields and positions are those after the step, actions those that led there. Means over agents, sums over the components of a
-//! vector. A term of weight 0 is not computed.
+//! Fields and positions are those after the step, actions those that led there. Means over agents, sums over
+//! the components of a vector. A term of weight 0 is not computed.
 //!
-//! Where agents have weights `w_i`, a mean over agents is `sum_i w_i (.) / sum_i w_i` and `total_forcing` is `(sum_i w_i u_i)^2`;
-//! `coll` has no weighted form.
+//! Where agents have weights `w_i`, a mean over agents is `sum_i w_i (.) / sum_i w_i` and `total_forcing` is
+//! `(sum_i w_i u_i)^2`; `coll` has no weighted form.
 
 use crate::config::{Config, Loss};
 use crate::moments::Moments;

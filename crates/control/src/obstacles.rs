@@ -1,8 +1,8 @@
 //! Discs that agents may not enter.
 //!
-//! The field passes through them. The loss asks agents to keep a margin; `obstacles.filter = "project"` moves a position that
-//! would be inside a disc to the nearest point of its rim, disc after disc, so that no agent can ever be inside. Start positions
-//! are moved out of the margins in either case.
+//! The field passes through them. The loss asks agents to keep a margin; `obstacles.filter = "project"` moves
+//! a position that would be inside a disc to the nearest point of its rim, disc after disc, so that no agent
+//! can ever be inside. Start positions are moved out of the margins in either case.
 
 use crate::config::{self, Config, Layout};
 use cinoc_adjoint::Var;
@@ -43,7 +43,8 @@ impl Discs {
         self.centres.iter().fold(xi, |xi, &centre| {
             let centre = xi.tracer().constant(2, 1, centre.to_vec());
             let away = xi - centre;
-            // positions outside keep their distance; the upper limit is for an agent at the very centre, which stays finite
+            // positions outside keep their distance; the upper limit is for an agent at the very centre,
+            // which stays finite
             let stretch =
                 (self.radius * away.length().clamp(1e-6 * self.radius, f64::MAX).recip()).clamp(1.0, 1e6);
             centre + away * stretch

@@ -1,7 +1,8 @@
 //! Random numbers: one named stream per purpose, all from one seed.
 //!
-//! A stream is the ChaCha8 generator keyed by the seed, with the purpose and an index (a case, an update) as its stream
-//! number. Streams do not overlap, the numbers are the same on every machine, and a new consumer shifts none of the others.
+//! A stream is the ChaCha8 generator keyed by the seed, with the purpose and an index (a case, an update) as
+//! its stream number. Streams do not overlap, the numbers are the same on every machine, and a new consumer
+//! shifts none of the others.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

@@ -1,6 +1,7 @@
 //! Running a closed loop: from cases and parameters to trajectories and gradients.
 //!
-//! One type serves the controlled and the uncontrolled loop, static and mobile agents, with and without disturbances.
+//! One type serves the controlled and the uncontrolled loop, static and mobile agents, with and without
+//! disturbances.
 
 use crate::agents::start_positions;
 use crate::closed_loop::{self, StepInputs, StepRecords, TracedStep};
@@ -104,7 +105,8 @@ impl Rollout {
     }
 }
 
-/// Fields and places of agents at the end of the rollouts of a batch, `[samples][size]`; no places where agents do not move.
+/// Fields and places of agents at the end of the rollouts of a batch, `[samples][size]`; no places where
+/// agents do not move.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ends<T> {
     /// Fields.
@@ -127,14 +129,14 @@ impl<T: Real> ClosedLoop<T> {
         ClosedLoop::build(config, Form::Complete, Targets::Fixed, chunk)
     }
 
-    /// The same for training: derivatives with respect to the parameters are wanted, those with respect to target, noise
-    /// and places of static agents are left out.
+    /// The same for training: derivatives with respect to the parameters are wanted, those with respect to
+    /// target, noise and places of static agents are left out.
     pub fn for_training(config: &Config, chunk: usize) -> ClosedLoop<T> {
         ClosedLoop::build(config, Form::Training, Targets::Fixed, chunk)
     }
 
-    /// The same with agents that stand for many, or for parts of one: an agent of weight `w` does to the field what `w`
-    /// agents in its place would, and counts like them in means over agents.
+    /// The same with agents that stand for many, or for parts of one: an agent of weight `w` does to the
+    /// field what `w` agents in its place would, and counts like them in means over agents.
     ///
     /// # Panics
     /// If the weights are not one per agent, or the objective has the term `coll`, which is about pairs.
@@ -142,7 +144,8 @@ impl<T: Real> ClosedLoop<T> {
         ClosedLoop::build(config, Form::Weighted(weights.to_vec()), Targets::Fixed, chunk)
     }
 
-    /// The loop without its loss: to see what a policy does, at a cost that grows with the agents and not with their pairs.
+    /// The loop without its loss: to see what a policy does, at a cost that grows with the agents and not
+    /// with their pairs.
     pub fn observed(config: &Config, chunk: usize) -> ClosedLoop<T> {
         ClosedLoop::build(config, Form::Observed, Targets::Fixed, chunk)
     }
@@ -208,7 +211,8 @@ impl<T: Real> ClosedLoop<T> {
         self.batch_of(cases, &Rollout::fresh(which), disturbance)
     }
 
-    /// The same with rollouts that go on where others ended; those have to be told where, by [`ClosedLoop::go_on`].
+    /// The same with rollouts that go on where others ended; those have to be told where, by
+    /// [`ClosedLoop::go_on`].
     pub fn batch_of(&self, cases: &Cases, which: &[Rollout], disturbance: Disturbance) -> Batch<T> {
         assert_eq!(cases.n, self.config.state_size(), "cases whose states have {} numbers", cases.n);
         let StepInputs { z, target, xi, previous_v, start, importance, random } = &self.inputs;
@@ -255,8 +259,8 @@ impl<T: Real> ClosedLoop<T> {
         }
     }
 
-    /// Lets a sample of a batch begin where a rollout ended. With `train.hold` it counts `train.hold_weight` times as
-    /// much.
+    /// Lets a sample of a batch begin where a rollout ended. With `train.hold` it counts `train.hold_weight`
+    /// times as much.
     pub fn go_on(&self, batch: &mut Batch<T>, sample: usize, ends: &Ends<T>) {
         for (input, values) in &mut batch.values {
             let from = match *input {

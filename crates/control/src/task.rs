@@ -1,9 +1,10 @@
 //! What a task is: a PDE under control, as a value that whoever has a PDE can make.
 //!
-//! A [`Task`] says what no setting can change: the equation with its scheme, how cases are drawn, what the fields of the
-//! state are, how the domain ends. Numbers are settings; the task names them in its preset. Everything else (closed loop,
-//! training, evaluation, baselines, figures) takes the task from the [`Config`] it is given, and never asks which
-//! one it is. The tasks of this library are eight such values ([`Tasks::built_in`]).
+//! A [`Task`] says what no setting can change: the equation with its scheme, how cases are drawn, what the
+//! fields of the state are, how the domain ends. Numbers are settings; the task names them in its preset.
+//! Everything else (closed loop, training, evaluation, baselines, figures) takes the task from the [`Config`]
+//! it is given, and never asks which one it is. The tasks of this library are eight such values
+//! ([`Tasks::built_in`]).
 //!
 //! ```
 //! use cinoc_control::{Config, Task};
@@ -66,8 +67,8 @@ pub struct Task {
     pub tracks: bool,
     /// Whether agents move.
     pub mobile: bool,
-    /// Whether the field is a density that agents carry to a target: its moments are recorded, and agents know the way to
-    /// both centroids.
+    /// Whether the field is a density that agents carry to a target: its moments are recorded, and agents
+    /// know the way to both centroids.
     pub density: bool,
     /// Whether the height of an actuation kernel is its largest value on the grid, not in between.
     pub peak_on_grid: bool,
@@ -77,8 +78,8 @@ pub struct Task {
     pub unit: f64,
     /// What the keys of its own mean and which values they may have.
     pub keys: Vec<Key>,
-    /// Changes whenever cases of the same settings would come out differently: cases that are kept on disk are those of
-    /// one version.
+    /// Changes whenever cases of the same settings would come out differently: cases that are kept on disk
+    /// are those of one version.
     pub cases_version: String,
     /// Name of the published cases, if there are any.
     pub(crate) published: Option<&'static str>,
@@ -212,8 +213,9 @@ impl Draw<'_> {
 impl Task {
     /// A task in 1D or 2D whose mobile agents track targets.
     ///
-    /// `preset` is TOML: what differs from the settings that all tasks of this kind have in common, and in `[physics]` and
-    /// `[data]` the keys of this task. `[grid] n_y`, or an equation on a rectangle, needs [`Task::in_2d`].
+    /// `preset` is TOML: what differs from the settings that all tasks of this kind have in common, and in
+    /// `[physics]` and `[data]` the keys of this task. `[grid] n_y`, or an equation on a rectangle, needs
+    /// [`Task::in_2d`].
     pub fn new<D: Dynamics + 'static>(
         name: &str,
         boundary: Boundary,
@@ -296,8 +298,8 @@ impl Task {
         self.resolve(Preset::Default, "cinoc", None, &[])
     }
 
-    /// The settings of a preset and a method, overridden by the text of a TOML file, then by `key=value` settings in their
-    /// order.
+    /// The settings of a preset and a method, overridden by the text of a TOML file, then by `key=value`
+    /// settings in their order.
     pub fn resolve(
         &self,
         preset: Preset,
@@ -348,7 +350,8 @@ impl Task {
         Ok(table)
     }
 
-    /// The settings that tasks of its kind have in common: those of the heat tasks without their physics and cases.
+    /// The settings that tasks of its kind have in common: those of the heat tasks without their physics and
+    /// cases.
     fn common(&self) -> Table {
         let like = match self.dims {
             1 => include_str!("../presets/heat1d.toml"),

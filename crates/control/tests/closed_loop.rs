@@ -284,7 +284,8 @@ fn rollouts_that_go_on_begin_where_others_ended_and_count_more() {
     assert!(error.iter().zip(&through[12..]).all(|(a, b)| (a - b).abs() <= 1e-9 * b));
 }
 
-/// What a swarm of two agents at every place does is what one of single agents does, as long as no intensity is near its bound.
+/// What a swarm of two agents at every place does is what one of single agents does, as long as no intensity
+/// is near its bound.
 #[test]
 fn agents_at_the_same_place_share_the_work() {
     for task in TASKS {

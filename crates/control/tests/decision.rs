@@ -1,4 +1,5 @@
-//! Decisions without physics: they ask the system for nothing, and many agents in blocks decide what they would together.
+//! Decisions without physics: they ask the system for nothing, and many agents in blocks decide what they
+//! would together.
 
 use cinoc_adjoint::{Real, Threads};
 use cinoc_control::{Config, Decision, Purpose, Tasks, policy, random};
@@ -148,7 +149,8 @@ fn the_number_of_threads_changes_no_bit_of_a_decision() {
 
 #[test]
 fn parts_of_a_swarm_feel_all_of_it() {
-    // agents of the second group stand among those of the first: a crowd of two groups is as dense as both together
+    // agents of the second group stand among those of the first: a crowd of two groups is as dense as both
+    // together
     let config = with_agents("fkpp1d", 1500);
     let blocks = decided(&config, &Decision::<f64>::new(&config), &Threads::one());
     let together = decided(&config, &Decision::<f64>::in_blocks(&config, 1500), &Threads::one());

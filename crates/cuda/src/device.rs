@@ -279,7 +279,8 @@ fn reserve<X: DeviceRepr + ValidAsZeroBits>(
         *room = None; // before the new one is asked for
         let bytes = len.max(1) * size_of::<X>();
         let made = stream.alloc_zeros::<X>(len.max(1)).map_err(|error| {
-            format!("{:.2} GB of memory on the device were asked for and refused: {error}; take fewer samples at once", bytes as f64 / 1e9)
+            let gigabytes = bytes as f64 / 1e9;
+            format!("{gigabytes:.2} GB of device memory were refused: {error}; take fewer samples at once")
         });
         *room = Some(made?);
     }

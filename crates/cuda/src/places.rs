@@ -191,7 +191,8 @@ impl Places<'_> {
     pub fn unload_terms(&self) -> Call {
         let count = self.plan.terms.len();
         let text = format!(
-            "for (int k = TEAM.me; k < {count}; k += TEAM.size) a.terms[size_t(sample) * {count} + k] = SUM_OF_TERM(k);"
+            "for (int k = TEAM.me; k < {count}; k += TEAM.size) a.terms[size_t(sample) * {count} + k] = \
+             SUM_OF_TERM(k);"
         );
         Call::new(text, 1.0)
     }

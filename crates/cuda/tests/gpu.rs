@@ -1,5 +1,5 @@
-//! On a machine with a GPU: every task computes there what it computes on the CPU, and the same bits every time. Where
-//! there is no device the tests say so and pass, unless `CINOC_GPU=required`.
+//! On a machine with a GPU: every task computes there what it computes on the CPU, and the same bits every
+//! time. Where there is no device the tests say so and pass, unless `CINOC_GPU=required`.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! The code of every task compiles for a GPU. NVRTC needs no device for this; where it is not installed the tests say
-//! so and pass, unless `CINOC_NVRTC=required`.
+//! The code of every task compiles for a GPU. NVRTC needs no device for this; where it is not installed the
+//! tests say so and pass, unless `CINOC_NVRTC=required`.
 
 use cinoc_adjoint::backend::Plan;
 use cinoc_control::{ClosedLoop, Config};
@@ -7,7 +7,8 @@ use cinoc_cuda::{Entry, Spread, compile, generate};
 use std::fmt::Write;
 use std::time::Instant;
 
-/// Compiles the kernels of a task for sm_90 and tells registers and spills. `CINOC_CODE` names a folder for the source.
+/// Compiles the kernels of a task for sm_90 and tells registers and spills. `CINOC_CODE` names a folder for
+/// the source.
 fn compiles(task: &str, cluster: usize) {
     if !compile::available() {
         assert!(std::env::var("CINOC_NVRTC").is_err(), "libnvrtc was not found");
@@ -30,7 +31,8 @@ fn compiles(task: &str, cluster: usize) {
         let [block, all] = code.barriers;
         let _ = writeln!(
             told,
-            "{task} {preset}: {} operations, {block} barriers of a block and {all} of a cluster, {} bytes of shared memory",
+            "{task} {preset}: {} operations, {block} barriers of a block and {all} of a cluster, {} bytes \
+             of shared memory",
             plan.step.len(),
             code.shared_bytes
         );

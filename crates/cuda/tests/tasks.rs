@@ -1,5 +1,5 @@
-//! The generated code of every task agrees with the backend for CPUs, in values and gradients. The host's compiler
-//! compiles it, so no GPU is needed.
+//! The generated code of every task agrees with the backend for CPUs, in values and gradients. The host's
+//! compiler compiles it, so no GPU is needed.
 
 mod common;
 

@@ -147,8 +147,8 @@ impl Figure {
         self
     }
 
-    /// Puts letters, (a), (b), ..., before the titles of the panels, row by row. Call it after all panels have
-    /// been added.
+    /// Puts letters, (a), (b), ..., before the titles of the panels, row by row. Call it after all panels
+    /// have been added.
     pub fn lettered(mut self) -> Self {
         self.panels.sort_by_key(|(cell, _)| *cell);
         for (i, (_, panel)) in self.panels.iter_mut().enumerate() {

@@ -1,7 +1,8 @@
 //! Rollouts as figures see them: physical positions and times, beginning with the initial state.
 //!
-//! A rollout records what is there after each of its T control steps. A picture begins at t = 0, so everything here that depends
-//! on time has T + 1 values, the first from the case itself; only actions, which lead from one state to the next, have T.
+//! A rollout records what is there after each of its T control steps. A picture begins at t = 0, so
+//! everything here that depends on time has T + 1 values, the first from the case itself; only actions, which
+//! lead from one state to the next, have T.
 
 use cinoc_control::agents::start_positions;
 use cinoc_control::{Cases, Config, Targets, Trajectories};
@@ -112,7 +113,8 @@ impl<'a> Evaluated<'a> {
         xi
     }
 
-    /// The case whose final error with control is the median (of an even number of cases, the lower of the two in the middle).
+    /// The case whose final error with control is the median (of an even number of cases, the lower of the
+    /// two in the middle).
     pub fn median_case(&self) -> usize {
         let last = |case: usize| *self.error(Control::On, case).last().expect("a state at t = 0");
         let mut ranked: Vec<(f64, usize)> = (0..self.cases.count).map(|case| (last(case), case)).collect();

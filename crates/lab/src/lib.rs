@@ -3,8 +3,8 @@
 //! The way of the data: rollouts of some cases ([`evaluated`], on a rectangle [`run_2d`]) and the log of a
 //! training ([`training_log`]) become [`figures`]; figures, tables and the settings that a run changed
 //! ([`settings`]) become a [`report`]. An experiment ([`experiments`]) asks a [`workshop`] for policies and
-//! measurements and turns them into [`results`]; so does a [`sweep`] of one policy. [`open_loop`] finds how good
-//! any policy could be.
+//! measurements and turns them into [`results`]; so does a [`sweep`] of one policy. [`open_loop`] finds how
+//! good any policy could be.
 
 pub mod evaluated;
 pub mod experiments;

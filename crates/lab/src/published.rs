@@ -1,7 +1,7 @@
 //! Numbers of the paper to stand beside ours.
 //!
-//! From the main table of "CINOC: Cardinality-Invariant Neural Operator Policies for Scalable PDE Control" (ICML 2026). They are
-//! text, because how many digits were printed is part of what was published.
+//! From the main table of "CINOC: Cardinality-Invariant Neural Operator Policies for Scalable PDE Control"
+//! (ICML 2026). They are text, because how many digits were printed is part of what was published.
 
 use cinoc_control::Config;
 

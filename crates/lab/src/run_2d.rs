@@ -1,7 +1,7 @@
 //! One case on a rectangle, rolled out with and without control, as figures and animations need it.
 //!
-//! Everything that depends on time has T + 1 values, the first at t = 0; only actions, which lead from one state to the next,
-//! have T. Fields are `[nx][ny]`, axis 0 is x; pictures have x to the right and y upwards.
+//! Everything that depends on time has T + 1 values, the first at t = 0; only actions, which lead from one
+//! state to the next, have T. Fields are `[nx][ny]`, axis 0 is x; pictures have x to the right and y upwards.
 
 use thiserror::Error;
 
@@ -135,7 +135,8 @@ impl Run2d {
         self.positions.iter().any(|now| Some(now) != self.positions.first())
     }
 
-    /// Panics with what does not fit where lists differ in length from what the fields of this struct promise.
+    /// Panics with what does not fit where lists differ in length from what the fields of this struct
+    /// promise.
     pub(crate) fn assert_consistent(&self) {
         let (states, points) = (self.times.len(), self.n[0] * self.n[1]);
         assert!(states > 0 && points > 0, "a run has a state and a field has a point");

@@ -1,15 +1,15 @@
 //! Short trainings and rollouts of every task give the bits they gave when the results were made.
 //!
-//! `numerics.toml` holds a hash of each. As long as they agree, results and cached measurements are of this code.
-//! If a change is meant to change numbers, accept it:
+//! `numerics.toml` holds a hash of each. As long as they agree, results and cached measurements are of this
+//! code. If a change is meant to change numbers, accept it:
 //!
 //! ```text
 //! CINOC_ACCEPT=1 cargo test -p cinoc-lab --test numerics
 //! ```
 //!
-//! That writes the new hashes under a new identity, and everything measured before counts as stale. If a preset
-//! changed and the code did not, say `CINOC_ACCEPT=presets`: the identity stays, because every measurement is
-//! known by all its settings.
+//! That writes the new hashes under a new identity, and everything measured before counts as stale. If a
+//! preset changed and the code did not, say `CINOC_ACCEPT=presets`: the identity stays, because every
+//! measurement is known by all its settings.
 
 use cinoc_adjoint::{Isa, Threads};
 use cinoc_control::Tasks;
@@ -23,7 +23,8 @@ use toml::{Table, Value};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/numerics.toml");
 
-/// Two updates of a small training, with all that may happen to its agents, then rollouts of its policy under noise and failures.
+/// Two updates of a small training, with all that may happen to its agents, then rollouts of its policy under
+/// noise and failures.
 fn bits(task: &str, preset: Preset, method: &str) -> String {
     let sets = ["time.steps=6", "train.updates=2", "train.batch=4", "data.pool=8"].map(String::from);
     let config = Config::resolve_method(task, preset, method, None, &sets).unwrap();
@@ -72,7 +73,8 @@ fn short_trainings_and_rollouts_give_the_bits_behind_the_results() {
     }
     let accepted = std::env::var_os("CINOC_ACCEPT");
     if accepted.is_none() {
-        // the last digits differ between instruction sets; without hashes for this one there is nothing to compare
+        // the last digits differ between instruction sets; without hashes for this one there is nothing to
+        // compare
         let Some(known) = known else { return };
         let differs = found.iter().filter(|(name, bits)| known.get(*name) != Some(bits));
         let differs: Vec<&str> = differs.map(|(name, _)| name.as_str()).collect();

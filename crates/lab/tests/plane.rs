@@ -1,4 +1,5 @@
-//! Figures and animations of synthetic runs on a rectangle: what they show, and that nothing in a run makes them fail.
+//! Figures and animations of synthetic runs on a rectangle: what they show, and that nothing in a run makes
+//! them fail.
 
 use std::f64::consts::{PI, TAU};
 use std::io::Cursor;

@@ -45,7 +45,8 @@ pub struct Bench {
     pub decision_us_p50: f64,
     /// The 99th percentile.
     pub decision_us_p99: f64,
-    /// Control steps per second of environments whose actions are given, as learners by trial use them, in single precision.
+    /// Control steps per second of environments whose actions are given, as learners by trial use them, in
+    /// single precision.
     pub env_steps_per_s: f64,
     /// Highest memory use of this process, in MB; 0 where the system does not tell.
     pub peak_rss_mb: f64,
@@ -140,7 +141,8 @@ fn median(repeat: usize, mut run: impl FnMut()) -> f64 {
     times[times.len() / 2]
 }
 
-/// Median and 99th percentile of one decision of all agents on one thread, in microseconds, in single precision.
+/// Median and 99th percentile of one decision of all agents on one thread, in microseconds, in single
+/// precision.
 pub fn decision_microseconds(config: &Config) -> [f64; 2] {
     let Percentiles { p50_us, p99_us, .. } = decisions::<f32>(config, &Threads::one(), DECISIONS);
     [p50_us, p99_us]

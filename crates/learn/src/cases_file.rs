@@ -1,6 +1,7 @@
-//! Cases that users bring: a safetensors file with `z0` and, where the task has a target, `zt` (`[cases][n]` or `[cases][n_x][n_y]`, f32 or
-//! f64; of a state with several fields `[cases][fields]...`, targets of the tracked ones), optionally `xi0` (`[cases][agents]` or `[cases][agents][2]`).
-//! Targets that move are `[cases][steps]...`: one per control step.
+//! Cases that users bring: a safetensors file with `z0` and, where the task has a target, `zt` (`[cases][n]`
+//! or `[cases][n_x][n_y]`, f32 or f64; of a state with several fields `[cases][fields]...`, targets of the
+//! tracked ones), optionally `xi0` (`[cases][agents]` or `[cases][agents][2]`). Targets that move are
+//! `[cases][steps]...`: one per control step.
 
 use std::path::Path;
 
@@ -90,7 +91,8 @@ fn positions(file: &Tensors, config: &Config, count: usize) -> Result<Vec<f64>, 
     Ok(by_axis(&xi0, agents, dims))
 }
 
-/// From vectors agent by agent, as files hold them, to axis by axis, as loops do: `[..][agents][dims]` to `[..][dims][agents]`.
+/// From vectors agent by agent, as files hold them, to axis by axis, as loops do: `[..][agents][dims]` to
+/// `[..][dims][agents]`.
 pub(crate) fn by_axis(values: &[f64], agents: usize, dims: usize) -> Vec<f64> {
     if dims == 1 {
         return values.to_vec();

@@ -1,8 +1,8 @@
 //! `checkpoint.safetensors`: where a training stands, exactly.
 //!
-//! Parameters, both moments of the optimiser, the number of updates done and, where rollouts go on (`train.hold`), where those of the last
-//! update ended. Random numbers need no state of their own:
-//! what an update draws is a stream numbered by the update. A resumed run therefore repeats the bits of one that was
+//! Parameters, both moments of the optimiser, the number of updates done and, where rollouts go on
+//! (`train.hold`), where those of the last update ended. Random numbers need no state of their own: what an
+//! update draws is a stream numbered by the update. A resumed run therefore repeats the bits of one that was
 //! never interrupted.
 
 use std::path::Path;

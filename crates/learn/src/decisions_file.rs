@@ -1,9 +1,9 @@
 //! Recorded decisions: what a policy must decide in given situations, to be replayed on another machine.
 //!
-//! The situations are those of a closed loop that somebody interferes with: fields on their way to targets, any number of
-//! agents up to a maximum, of which some fail. The decisions are made in double precision; who replays them in single
-//! precision comes close. The format is for a program of a few lines of C (`crates/capi/selftest.c`): no text, no
-//! tables, all numbers little-endian.
+//! The situations are those of a closed loop that somebody interferes with: fields on their way to targets,
+//! any number of agents up to a maximum, of which some fail. The decisions are made in double precision; who
+//! replays them in single precision comes close. The format is for a program of a few lines of C
+//! (`crates/capi/selftest.c`): no text, no tables, all numbers little-endian.
 //!
 //! | bytes | what |
 //! |---|---|

@@ -138,8 +138,8 @@ pub fn roll_out(
     Evaluator::new(config, params, cases, 0, threads).roll_out(0..cases.count)
 }
 
-/// Runs cases with a policy. Noise and failures are the same for every policy, so that policies are compared under the same
-/// circumstances.
+/// Runs cases with a policy. Noise and failures are the same for every policy, so that policies are compared
+/// under the same circumstances.
 pub fn controlled(
     config: &Config,
     params: &[f32],
@@ -186,7 +186,8 @@ impl<'a> Evaluator<'a> {
         Evaluator { config, params, cases, seed, threads: threads.clone() }
     }
 
-    /// Cut into parts whose trajectories need at most so many bytes each, but for single cases that need more.
+    /// Cut into parts whose trajectories need at most so many bytes each, but for single cases that need
+    /// more.
     pub fn parts(&self, bytes: f64) -> Vec<Range<usize>> {
         let targets = self.cases.targets();
         let of_one = Needs::trajectories(self.config) + Needs::targets(self.config, targets);

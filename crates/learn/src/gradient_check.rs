@@ -1,8 +1,8 @@
 //! Are the gradients right? Derivatives of the loss along random directions, against central differences.
 //!
-//! In double precision, for parameters, initial fields, start positions and all of them together. Agents start at irregular
-//! places, some of them close to each other or to an end, and are kept away from cell edges, where a window jumps and the
-//! loss has no derivative.
+//! In double precision, for parameters, initial fields, start positions and all of them together. Agents
+//! start at irregular places, some of them close to each other or to an end, and are kept away from cell
+//! edges, where a window jumps and the loss has no derivative.
 
 use cinoc_adjoint::{Strategy, Threads};
 use cinoc_control::agents::start_positions;
@@ -14,8 +14,8 @@ use thiserror::Error;
 const BATCH: usize = 2;
 const STEPS: usize = 10;
 const REPETITIONS: u64 = 3;
-/// Half the distances of central differences, along a direction of length 1. Rounding spoils short ones, curvature and the kinks of
-/// rectifiers long ones; no distance makes a wrong derivative look right.
+/// Half the distances of central differences, along a direction of length 1. Rounding spoils short ones,
+/// curvature and the kinks of rectifiers long ones; no distance makes a wrong derivative look right.
 const HALVES: [f64; 4] = [1e-5, 1e-6, 1e-4, 1e-7];
 /// An error below this needs no other distance.
 const CLOSE: f64 = 1e-7;
@@ -87,7 +87,8 @@ impl Point {
 /// Observations jump where agents cross the edge of a cell, and differences across a jump mean nothing.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error(
-    "{task} with agents = {agents}: in {ATTEMPTS} attempts some agent came close to the edge of a cell, where \
+    "{task} with agents = {agents}: in {ATTEMPTS} attempts some agent came close to the edge of a cell, \
+     where \
      differences mean nothing; check with fewer agents"
 )]
 pub struct NearEdges {
@@ -175,8 +176,8 @@ impl Problem {
         Problem { closed_loop, cases, threads }
     }
 
-    /// Random parameters, biases included, and positions that stay farther than `edge` from cell edges, if some are
-    /// found.
+    /// Random parameters, biases included, and positions that stay farther than `edge` from cell edges, if
+    /// some are found.
     fn start(&self, edge: f64) -> Option<Point> {
         let config = self.closed_loop.config();
         let mut rng = random::stream(SEED, Purpose::Checks, 0);
@@ -192,7 +193,8 @@ impl Problem {
             .find(|point| self.edge_distance(point) > edge)
     }
 
-    /// The task's start positions, scattered; the last two of each case stand close together, the first near an end of every axis.
+    /// The task's start positions, scattered; the last two of each case stand close together, the first near
+    /// an end of every axis.
     fn positions(&self, attempt: u64) -> Vec<f64> {
         let config = self.closed_loop.config();
         let m = config.agents;
@@ -213,7 +215,8 @@ impl Problem {
         all
     }
 
-    /// How near any agent comes to a cell edge where it observes, in cells. Agents held at a wall do not count.
+    /// How near any agent comes to a cell edge where it observes, in cells. Agents held at a wall do not
+    /// count.
     fn edge_distance(&self, point: &Point) -> f64 {
         let config = self.closed_loop.config();
         let ran = self.closed_loop.forward(&point.params, &self.batch(point), &self.threads);

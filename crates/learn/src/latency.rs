@@ -82,8 +82,8 @@ impl Percentiles {
     }
 }
 
-/// Decisions of `config.agents` agents with an untrained policy: the weights do not matter for the time. Agents are
-/// anywhere in the domain.
+/// Decisions of `config.agents` agents with an untrained policy: the weights do not matter for the time.
+/// Agents are anywhere in the domain.
 pub fn decisions<T: Real>(config: &Config, threads: &Threads, count: Count) -> Percentiles {
     let mut quick = config.clone();
     quick.data.limit_spin_up(1.0);
@@ -118,8 +118,8 @@ pub(crate) fn decisions_of<T: Real>(
     Percentiles::of(count, decide)
 }
 
-/// Nothing, timed in the same way: what clock and system add to every percentile on this machine, while decisions of
-/// `like` microseconds would run. It spins for that long, without touching memory.
+/// Nothing, timed in the same way: what clock and system add to every percentile on this machine, while
+/// decisions of `like` microseconds would run. It spins for that long, without touching memory.
 pub fn nothing(like_us: f64, count: Count) -> Percentiles {
     let like = Duration::from_nanos((1e3 * like_us) as u64);
     Percentiles::of(count, |_| {

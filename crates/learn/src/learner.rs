@@ -18,8 +18,8 @@ pub trait Learner {
     fn params(&self) -> &[f32];
     /// One update. Without finite numbers, nothing is changed.
     fn update(&mut self) -> Result<Update, Diverged>;
-    /// Everything needed to go on from here; `None` if that is more than is worth keeping: such a training starts again from its
-    /// seed, with the same result.
+    /// Everything needed to go on from here; `None` if that is more than is worth keeping: such a training
+    /// starts again from its seed, with the same result.
     fn checkpoint(&self) -> Option<Checkpoint>;
 }
 
@@ -44,8 +44,8 @@ pub(crate) fn through_physics(config: &Config) -> bool {
     config.method.as_ref().is_none_or(|method| method.name == Algorithm::Dpc)
 }
 
-/// The training a config describes, from its start or from a checkpoint. Followers of the team help with it if
-/// its method differentiates through the physics.
+/// The training a config describes, from its start or from a checkpoint. Followers of the team help with it
+/// if its method differentiates through the physics.
 ///
 /// # Panics
 /// If [`check_targets`] refuses the pool.

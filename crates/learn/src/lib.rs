@@ -1,10 +1,11 @@
 //! Training through the physics, data pools, checkpoints and evaluation.
 //!
-//! The way of the data: [`pool`] draws cases, a [`learner`] ([`train`] through the physics, [`rl`] by trial) updates parameters on them, [`run`] keeps the files of a training,
-//! [`policy_file`] holds the result, [`evaluate`] measures it on held-out cases. [`verify`] and [`gradient_check`] hold the whole
-//! chain against independent numbers; [`mean_field`] holds gradients of many agents against those of a density of agents.
-//! [`nmpc`] is the classical way: it learns nothing and plans anew in every control step. [`team`] lets several
-//! processes do one training.
+//! The way of the data: [`pool`] draws cases, a [`learner`] ([`train`] through the physics, [`rl`] by trial)
+//! updates parameters on them, [`run`] keeps the files of a training, [`policy_file`] holds the result,
+//! [`evaluate`] measures it on held-out cases. [`verify`] and [`gradient_check`] hold the whole chain against
+//! independent numbers; [`mean_field`] holds gradients of many agents against those of a density of agents.
+//! [`nmpc`] is the classical way: it learns nothing and plans anew in every control step. [`team`] lets
+//! several processes do one training.
 
 pub mod array_file;
 pub mod bench;

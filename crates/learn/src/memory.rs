@@ -1,8 +1,8 @@
 //! What a run needs of memory, estimated from its settings before anything is allocated.
 //!
-//! The estimate counts what grows with the settings: cases, inputs of a batch, the history of states, the values of one step,
-//! what is recorded, the pairs of agents in the loss. It is an upper bound rather than a guess, and a request that cannot fit
-//! is refused with the number instead of being killed by the system.
+//! The estimate counts what grows with the settings: cases, inputs of a batch, the history of states, the
+//! values of one step, what is recorded, the pairs of agents in the loss. It is an upper bound rather than a
+//! guess, and a request that cannot fit is refused with the number instead of being killed by the system.
 
 use std::fmt;
 
@@ -135,7 +135,8 @@ impl Needs {
         self
     }
 
-    /// Of decisions of all agents, in double precision. Many agents decide in blocks, a block per thread at a time.
+    /// Of decisions of all agents, in double precision. Many agents decide in blocks, a block per thread at a
+    /// time.
     pub fn decisions(config: &Config, threads: usize) -> Needs {
         Needs::in_blocks(config, config.agents.min(Decision::<f64>::block(config)), threads)
     }
@@ -164,7 +165,8 @@ impl Needs {
         BASE + self.parts.iter().map(|(_, bytes)| bytes).sum::<f64>()
     }
 
-    /// Refuses what does not fit into the memory that is available now; where that is not known, nothing is refused.
+    /// Refuses what does not fit into the memory that is available now; where that is not known, nothing is
+    /// refused.
     pub fn check(&self) -> Result<(), TooLarge> {
         available().map_or(Ok(()), |available| self.check_against(available))
     }

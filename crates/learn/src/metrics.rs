@@ -47,7 +47,8 @@ impl Metrics {
             update.terms.iter().map(|(name, value)| (name.to_string(), json!(value))).collect();
         let mut line = json!({
             "update": update.update, "loss": update.loss, "terms": terms,
-            "gradient_norm": update.gradient_norm, "parameter_norm": update.parameter_norm, "lr": update.rate, "steps": update.steps,
+            "gradient_norm": update.gradient_norm, "parameter_norm": update.parameter_norm, "lr": update.rate,
+            "steps": update.steps,
             "updates_per_s": 1.0 / seconds,
         });
         let step = update.update as u64;

@@ -1,7 +1,8 @@
 //! `policy.safetensors`: a trained policy and all that is needed to use it anywhere.
 //!
-//! Every parameter is a tensor of its own name; the metadata holds the complete config of the run that trained it. The number of agents in
-//! that config is the one it was trained with, not a property of the policy.
+//! Every parameter is a tensor of its own name; the metadata holds the complete config of the run that
+//! trained it. The number of agents in that config is the one it was trained with, not a property of the
+//! policy.
 
 use std::path::Path;
 

@@ -1,7 +1,8 @@
 //! The training pool, cached on disk under a key of everything that made it.
 //!
-//! Drawing the pool of a chaotic task means running every state onto the attractor; a second run of the same task should not
-//! wait for that again. A cache that cannot be read is drawn anew, one that cannot be written is done without.
+//! Drawing the pool of a chaotic task means running every state onto the attractor; a second run of the same
+//! task should not wait for that again. A cache that cannot be read is drawn anew, one that cannot be written
+//! is done without.
 
 use std::path::{Path, PathBuf};
 

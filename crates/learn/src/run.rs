@@ -62,7 +62,8 @@ pub enum RunError {
     NothingToResume(String),
     /// The run there was another one.
     #[error(
-        "{folder} holds a run with other settings ({difference}); resume it with the same ones, or choose another --out"
+        "{folder} holds a run with other settings ({difference}); resume it with the same ones, or choose \
+         another --out"
     )]
     OtherRun {
         /// The directory.
@@ -72,7 +73,8 @@ pub enum RunError {
     },
     /// The run there began with other files.
     #[error(
-        "{folder} holds a run with other files ({difference}); resume it with the same ones, or choose another \
+        "{folder} holds a run with other files ({difference}); resume it with the same ones, or choose \
+         another \
          --out"
     )]
     OtherInputs {
@@ -220,8 +222,8 @@ impl Run {
         &self.config
     }
 
-    /// Trains to the end, or until `keep_going` says no. `watch` sees every update, with its validation if there
-    /// was one.
+    /// Trains to the end, or until `keep_going` says no. `watch` sees every update, with its validation if
+    /// there was one.
     pub fn train(
         self,
         pool: Cases,
@@ -327,7 +329,8 @@ fn continued(folder: &Path, saved: &str, asked: &Config, tasks: &Tasks) -> Resul
     Ok(config)
 }
 
-/// Takes a run directory for this process until the file is closed, which the system does for a killed process too.
+/// Takes a run directory for this process until the file is closed, which the system does for a killed
+/// process too.
 fn claim(folder: &Path) -> Result<File, RunError> {
     let path = folder.join(CONFIG);
     let file = File::open(&path).map_err(|error| FileError::io("read", &path, error))?;

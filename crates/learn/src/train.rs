@@ -75,7 +75,8 @@ pub struct Update {
 /// Training left the finite numbers.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error(
-    "{task} diverged in update {update}: {what}; the parameters before it are kept; try train.step_clip=1, or a \
+    "{task} diverged in update {update}: {what}; the parameters before it are kept; try train.step_clip=1, \
+     or a \
      lower train.lr or train.clip"
 )]
 pub struct Diverged {
@@ -270,7 +271,8 @@ impl Trainer {
             None => {
                 let BlowUp { case, step, largest } = trajectories.largest();
                 format!(
-                    "the loss is {loss}, the gradient's norm {norm} (largest field value {largest:.3e}, at step {step} of case {case})"
+                    "the loss is {loss}, the gradient's norm {norm} (largest field value {largest:.3e}, at \
+                     step {step} of case {case})"
                 )
             }
         }

@@ -1,8 +1,8 @@
 //! Golden files: closed-loop steps and gradients of an independent implementation, recomputed and compared.
 //!
-//! A golden file holds the inputs of a few short rollouts (fields, positions, parameters), everything that follows from
-//! them, and, as JSON in its metadata, which task and options it is about. Whatever it holds is recomputed in double
-//! precision; a file that asks for something unknown is an error, never skipped.
+//! A golden file holds the inputs of a few short rollouts (fields, positions, parameters), everything that
+//! follows from them, and, as JSON in its metadata, which task and options it is about. Whatever it holds is
+//! recomputed in double precision; a file that asks for something unknown is an error, never skipped.
 
 use crate::cases_file::by_axis;
 use cinoc_adjoint::{Inputs, Program, Strategy, Threads};

@@ -1,4 +1,5 @@
-//! Random settings with hostile values: each is refused in one line, or runs within the memory that was estimated for it.
+//! Random settings with hostile values: each is refused in one line, or runs within the memory that was
+//! estimated for it.
 //!
 //! `CINOC_HOSTILE=10000 cargo test --release -p cinoc-learn --test hostile_settings` tries more of them.
 

@@ -1,7 +1,9 @@
-//! Every learner on a problem whose optimum is known: agents that push carts to the origin at a quadratic cost.
+//! Every learner on a problem whose optimum is known: agents that push carts to the origin at a quadratic
+//! cost.
 //!
-//! Each of two agents has a cart of its own, `p' = 0.9 p + v / 5`, `v' = 0.8 v + a / 2`, and pays `p^2 + v^2 / 10 + a^2 / 5` per step. The optimal
-//! feedback follows from the Riccati recursion; starts are such that it never meets the bound of an action.
+//! Each of two agents has a cart of its own, `p' = 0.9 p + v / 5`, `v' = 0.8 v + a / 2`, and pays
+//! `p^2 + v^2 / 10 + a^2 / 5` per step. The optimal feedback follows from the Riccati recursion; starts are
+//! such that it never meets the bound of an action.
 
 use cinoc_adjoint::{Inputs, Program, Session, Threads, Tracer, Var};
 use cinoc_control::config::{Config, Critic, OffPolicy, OnPolicy, Preset};

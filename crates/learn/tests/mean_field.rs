@@ -6,8 +6,8 @@ use cinoc_learn::mean_field::{MeanField, Placement};
 use cinoc_learn::slope::log_log;
 use cinoc_pde::random_field::normals;
 
-/// The published form of heat1d, which the limit is about, with long steps, so that agents cross cells and the field answers within few
-/// of them.
+/// The published form of heat1d, which the limit is about, with long steps, so that agents cross cells and
+/// the field answers within few of them.
 fn config(sets: &[&str]) -> Config {
     let sets = ["time.steps=10", "time.dt=0.005", "loss.coll=0"].iter().chain(sets);
     let sets: Vec<String> = sets.map(|set| set.to_string()).collect();

@@ -41,7 +41,8 @@ fn the_gradient_agrees_with_central_differences() {
 
 #[test]
 fn where_the_field_is_at_rest_the_gauss_newton_model_is_the_hessian() {
-    // at the target nothing is left of the errors that the second derivative of the field could be multiplied with
+    // at the target nothing is left of the errors that the second derivative of the field could be multiplied
+    // with
     let (config, cases) = task(&[]);
     let horizon = Horizon::new(&config, cases.zt(0), 5, 1.0);
     let (rest, nothing) = (vec![0.0; cases.n], vec![0.0; horizon.variables()]);
@@ -64,8 +65,8 @@ fn where_the_field_is_at_rest_the_gauss_newton_model_is_the_hessian() {
     }
 }
 
-/// `sum_i c_i (x_i - m_i)^2 / 2 + k (sum_i (x_i - s_i))^2 / 2 + g x + 1` with the minimum `s` in the box: `m = s` where `s` is inside, and `g` pushes
-/// against the bound where it is not.
+/// `sum_i c_i (x_i - m_i)^2 / 2 + k (sum_i (x_i - s_i))^2 / 2 + g x + 1` with the minimum `s` in the box: `m
+/// = s` where `s` is inside, and `g` pushes against the bound where it is not.
 struct Quadratic {
     curvatures: Vec<f64>,
     solution: Vec<f64>,

@@ -50,7 +50,8 @@ pub trait Dynamics: Send + Sync {
         1
     }
 
-    /// How many fields drive the equation, stacked along the rows of `f`: one forcing, or the components of a velocity.
+    /// How many fields drive the equation, stacked along the rows of `f`: one forcing, or the components of a
+    /// velocity.
     fn forcing_fields(&self) -> usize {
         1
     }

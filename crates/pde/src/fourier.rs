@@ -12,8 +12,8 @@
 //! two fields of such modes has wave numbers up to 2 K. On m > 3 K points per axis none of them is aliased to
 //! a resolved mode. Products are therefore formed on m points, where m is the first multiple of four above 3
 //! K (on 64 points K = 21 needs 64, and K = 31 needs 96). Only the resolved modes of a product are used, so
-//! the positions of these points are free: they are in the folded order of [`cinoc_adjoint::AxisMatrix::folded`],
-//! half a cell from the ends.
+//! the positions of these points are free: they are in the folded order of
+//! [`cinoc_adjoint::AxisMatrix::folded`], half a cell from the ends.
 
 use cinoc_adjoint::{AxisMatrix, Sparse, Var};
 use std::f64::consts::TAU;

@@ -1,7 +1,8 @@
 //! One page and its simulation, on one thread: read what the page asks for, step, answer.
 //!
-//! The simulation keeps its own time: it does the control steps that are due, a few milliseconds of work at most, and then listens
-//! again. It stands still when the page has asked for no frame for a while, because then nobody looks.
+//! The simulation keeps its own time: it does the control steps that are due, a few milliseconds of work at
+//! most, and then listens again. It stands still when the page has asked for no frame for a while, because
+//! then nobody looks.
 
 use std::io::{ErrorKind, Write};
 use std::net::TcpStream;

@@ -22,7 +22,8 @@ pub struct Head {
 }
 
 impl Head {
-    /// A header, by its name in any case; none if it is there twice, since then nobody knows which one counts.
+    /// A header, by its name in any case; none if it is there twice, since then nobody knows which one
+    /// counts.
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut found = self.headers.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name));
         match (found.next(), found.next()) {
@@ -51,8 +52,8 @@ impl Head {
         }
     }
 
-    /// The head in these bytes: `None` if they are no HTTP, `Some(None)` if there is more to come. What follows the head is
-    /// ignored: a page waits for the answer before it says more.
+    /// The head in these bytes: `None` if they are no HTTP, `Some(None)` if there is more to come. What
+    /// follows the head is ignored: a page waits for the answer before it says more.
     fn parse(bytes: &[u8]) -> Option<Option<Head>> {
         let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
         let mut request = httparse::Request::new(&mut headers);

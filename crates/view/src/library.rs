@@ -50,7 +50,8 @@ impl Offered {
         self.policy.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How far its training is, with the newest parameters taken over; `None` for a policy that stays as it is.
+    /// How far its training is, with the newest parameters taken over; `None` for a policy that stays as it
+    /// is.
     pub fn learning(&self) -> Option<Learning> {
         let followed = self.followed.as_ref()?;
         let mut read = followed.read.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,10 +1,11 @@
 //! What a page and the server say to each other.
 //!
-//! A page sends short JSON texts, each one [`Request`]. The server answers with JSON texts ([`Answer`]) and binary frames. A frame is sent
-//! only when the page asks for one: a slow page gets fewer frames, never old ones.
+//! A page sends short JSON texts, each one [`Request`]. The server answers with JSON texts ([`Answer`]) and
+//! binary frames. A frame is sent only when the page asks for one: a slow page gets fewer frames, never old
+//! ones.
 //!
-//! A frame is a row of little-endian 32-bit numbers: the header of [`Header`], then for each of the two panes the field, and if it
-//! has agents their places, their intensities, their velocities, and who is alive.
+//! A frame is a row of little-endian 32-bit numbers: the header of [`Header`], then for each of the two panes
+//! the field, and if it has agents their places, their intensities, their velocities, and who is alive.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
 //! The server: a page and its simulations, on the loopback interface, for whoever knows the address.
 //!
-//! The address has a random token in it, and the `Host` of every request and the `Origin` of every WebSocket must be the server's own:
-//! other users of the machine do not know the token, other sites cannot use a name that points here. Only the files of the page and
-//! the policies of the [`Library`] can be reached.
+//! The address has a random token in it, and the `Host` of every request and the `Origin` of every WebSocket
+//! must be the server's own: other users of the machine do not know the token, other sites cannot use a name
+//! that points here. Only the files of the page and the policies of the [`Library`] can be reached.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};

@@ -1,4 +1,5 @@
-//! Viscous Burgers, `z_t + z z_x = nu z_xx + f` on `[0, L]` with `z = 0` at both ends: mobile agents track a target.
+//! Viscous Burgers, `z_t + z z_x = nu z_xx + f` on `[0, L]` with `z = 0` at both ends: mobile agents track a
+//! target.
 //!
 //! This file is all that a PDE of your own needs. It has every command of `cinoc`:
 //!
@@ -14,8 +15,8 @@ use cinoc::pde::operators::{implicit_diffusion, interior};
 use cinoc::prelude::*;
 use std::process::ExitCode;
 
-/// The equation with its scheme: explicit Euler for advection in conservation form and for the forcing, then backward Euler
-/// for diffusion.
+/// The equation with its scheme: explicit Euler for advection in conservation form and for the forcing, then
+/// backward Euler for diffusion.
 ///
 /// ```text
 /// (I - dt nu D2) z_{t+1} = z_t - dt D1 (z_t^2 / 2) + dt f   inside,   z_{t+1} = 0 at the ends
@@ -103,7 +104,8 @@ mod tests {
     #[test]
     fn the_scheme_converges_to_an_exact_solution() {
         let (nu, time) = (0.1, 0.5);
-        // the time step shrinks with the square of the spacing, so that the error in both falls by the same factor
+        // the time step shrinks with the square of the spacing, so that the error in both falls by the same
+        // factor
         let error = |cells: usize, steps: usize| {
             let x = Axis { n: cells + 1, length: 1.0, boundary: Boundary::Dirichlet };
             let at = |t: f64| x.points().iter().map(|&x| exact(x, t, nu)).collect::<Vec<_>>();

@@ -1,4 +1,5 @@
-//! The Gray-Scott reaction in a square: two fields, of which agents feed one, to turn one pattern of spots into another.
+//! The Gray-Scott reaction in a square: two fields, of which agents feed one, to turn one pattern of spots
+//! into another.
 //!
 //! ```text
 //! a_t = D_a lap a - a b^2 + feed (1 - a)

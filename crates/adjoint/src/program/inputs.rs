@@ -32,7 +32,8 @@ impl<'a, T> Inputs<'a, T> {
         }
     }
 
-    /// Says that the samples are a part of `samples`, which the objective is the mean of; others run elsewhere.
+    /// Says that the samples are a part of `samples`, which the objective is the mean of; others run
+    /// elsewhere.
     pub fn part_of(mut self, samples: usize) -> Inputs<'a, T> {
         self.of = samples;
         self

@@ -125,7 +125,8 @@ fn run_decisions<T: Real>(request: &Bench, tasks: &Tasks) -> Result<(), Failure>
     }
     table(&lines);
     say!(
-        "waits: as many, each as long as the median decision, that touch no memory: what the machine itself adds"
+        "waits: as many, each as long as the median decision, that touch no memory: what the machine itself \
+         adds"
     );
     Ok(())
 }

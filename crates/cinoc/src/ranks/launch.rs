@@ -11,8 +11,8 @@ pub struct Launch {
     pub size: usize,
 }
 
-/// Launchers, with the variables that give the number of processes and that of this one. The variables of srun
-/// are those of a job step: a batch script, which has some too, runs once.
+/// Launchers, with the variables that give the number of processes and that of this one. The variables of
+/// srun are those of a job step: a batch script, which has some too, runs once.
 const LAUNCHERS: [(&str, &str, &str); 3] = [
     ("mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
     ("mpiexec", "PMI_SIZE", "PMI_RANK"),

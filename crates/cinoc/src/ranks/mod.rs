@@ -69,7 +69,8 @@ impl Crew {
         }
         if let (Device::Cuda(Some(_)), Some((host, ranks))) = (device, self.machines.crowded()) {
             return Err(Failure::Request(format!(
-                "--device {device} is one GPU for all {ranks} ranks on {host}; --device cuda gives each rank its own"
+                "--device {device} is one GPU for all {ranks} ranks on {host}; --device cuda gives each \
+                 rank its own"
             )));
         }
         self.team.order(Order::Device, || device.to_string().into_bytes());
@@ -126,7 +127,8 @@ impl Crew {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         if let Some(asked) = asked.filter(|asked| *asked > cores) {
             crate::terminal::warn(&format!(
-                "--threads {asked}: rank 0 may run on {cores} of the cores only; mpirun binds ranks to cores: \
+                "--threads {asked}: rank 0 may run on {cores} of the cores only; mpirun binds ranks to \
+                 cores: \
                  give it --bind-to none, or --map-by slot:PE={asked}"
             ));
         }

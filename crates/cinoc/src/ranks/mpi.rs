@@ -1,7 +1,7 @@
 //! Ranks of MPI.
 //!
-//! Only the main thread calls MPI. What the leader orders and what it is told may take long, and those who wait
-//! for it sleep; the exchange of gradients is waited for without a pause, as MPI does.
+//! Only the main thread calls MPI. What the leader orders and what it is told may take long, and those who
+//! wait for it sleep; the exchange of gradients is waited for without a pause, as MPI does.
 
 use super::launch::Launch;
 use super::machine::{Hello, Machines};

@@ -1,8 +1,8 @@
 //! What is said when a job ends from outside: a rank was lost, the job was cancelled, Ctrl-C.
 //!
-//! A launcher that loses a rank asks the others to end (SIGTERM) and kills them a second later. The leader says
-//! in one line what happened and how to go on; if it can, it also saves a checkpoint in that second. If the
-//! leader is the one that was lost, another rank of its machine speaks.
+//! A launcher that loses a rank asks the others to end (SIGTERM) and kills them a second later. The leader
+//! says in one line what happened and how to go on; if it can, it also saves a checkpoint in that second. If
+//! the leader is the one that was lost, another rank of its machine speaks.
 
 #![cfg_attr(not(feature = "mpi"), allow(dead_code))] // nobody leads without MPI
 

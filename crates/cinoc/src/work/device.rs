@@ -50,7 +50,8 @@ fn asked(name: &str) -> Option<usize> {
 }
 
 impl Device {
-    /// The device of a process that is number `place` of those on its machine: the GPUs are given out in turn.
+    /// The device of a process that is number `place` of those on its machine: the GPUs are given out in
+    /// turn.
     pub fn at(self, place: usize) -> Device {
         self.among(place, Cuda::count)
     }
@@ -78,7 +79,8 @@ impl Device {
     }
 }
 
-/// A device that fails throws its message. From now on, this is not printed as a panic is: whoever catches it tells.
+/// A device that fails throws its message. From now on, this is not printed as a panic is: whoever catches it
+/// tells.
 pub fn silence_device_errors() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

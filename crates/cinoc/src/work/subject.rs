@@ -114,7 +114,8 @@ pub fn load_policy(
         let Checkpoint { config, params, adam, .. } = Checkpoint::read(&checkpoint, tasks)?;
         let (done, all) = (adam.step as usize, config.train.updates);
         watcher.warn(&format!(
-            "the run in {folder} is not finished; these are the parameters of its checkpoint, after {done} of \
+            "the run in {folder} is not finished; these are the parameters of its checkpoint, after {done} \
+             of \
              {all} updates"
         ));
         let (policy, parameters) = (PolicyFile { config, params }, Parameters::Checkpoint(done));

@@ -9,8 +9,8 @@ use cinoc_learn::policy_file::PolicyFile;
 use cinoc_learn::team::Team;
 use std::path::PathBuf;
 
-/// Measures a policy along an axis, at these values or at the usual ones of the axis. The points are spread over
-/// the ranks of a team.
+/// Measures a policy along an axis, at these values or at the usual ones of the axis. The points are spread
+/// over the ranks of a team.
 pub fn measure(
     policy: &PolicyFile,
     axis: &str,

@@ -138,7 +138,8 @@ impl Training {
         let share = share(&config, threads, &self.team);
         if share.idle() > 0 {
             watcher.warn(&format!(
-                "{} of {} ranks have nothing to do: a batch of {} is {} chunks of {}; raise train.batch, or start \
+                "{} of {} ranks have nothing to do: a batch of {} is {} chunks of {}; raise train.batch, or \
+                 start \
                  fewer ranks with more threads",
                 share.idle(),
                 share.ranks,
@@ -149,7 +150,8 @@ impl Training {
         }
         if own_pool.is_some() && own_validation.is_none() {
             watcher.warn(
-                "the training is validated on cases that the task draws; give --validation FILE for cases like \
+                "the training is validated on cases that the task draws; give --validation FILE for cases \
+                 like \
                  those of --cases",
             );
         }

@@ -96,15 +96,18 @@ pub enum Filter {
     Project,
 }
 
-/// `actuation.starts`: how the places where agents start cover the domain. On a line all but `staggered` mean equal spacings.
+/// `actuation.starts`: how the places where agents start cover the domain. On a line all but `staggered` mean
+/// equal spacings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Starts {
     /// In columns that hold the same number of agents, or one more: any number covers the domain evenly.
     Rows,
-    /// The same, every other column (on a line, agent) moved by half a spacing: no wave has its zeros at all agents.
+    /// The same, every other column (on a line, agent) moved by half a spacing: no wave has its zeros at all
+    /// agents.
     Staggered,
-    /// The first places of a square lattice, as published: a number that is no square leaves a part of the domain empty.
+    /// The first places of a square lattice, as published: a number that is no square leaves a part of the
+    /// domain empty.
     Square,
 }
 

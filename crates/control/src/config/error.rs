@@ -100,7 +100,8 @@ pub enum ConfigError {
     MissingTask(String),
     /// The settings belong to another task.
     #[error(
-        "task = {found:?}: these settings are for another task than the {asked:?} asked for; use one task in both"
+        "task = {found:?}: these settings are for another task than the {asked:?} asked for; use one task \
+         in both"
     )]
     OtherTask {
         /// The task of the settings.

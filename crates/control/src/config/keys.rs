@@ -1,7 +1,8 @@
 //! Every setting in one table: its name, its unit, which values it may have, what it means.
 //!
-//! The type and the default of a key are those of its value in the preset. Validation, `cinoc tasks`, messages and
-//! docs/configuration.md all come from here. Keys that depend on others are checked in `validate` besides.
+//! The type and the default of a key are those of its value in the preset. Validation, `cinoc tasks`,
+//! messages and docs/configuration.md all come from here. Keys that depend on others are checked in
+//! `validate` besides.
 
 use std::fmt;
 

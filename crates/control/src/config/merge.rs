@@ -64,8 +64,8 @@ pub(super) fn method_of(table: &Table) -> Option<&str> {
 /// Keys of `train` that configs of earlier versions have.
 const FORMER: [&str; 3] = ["crowd", "swarms", "balance"];
 
-/// Gives a config that was written before a key existed the value that says the same, and drops settings of training that are no
-/// more: they do not matter to a policy that is trained.
+/// Gives a config that was written before a key existed the value that says the same, and drops settings of
+/// training that are no more: they do not matter to a policy that is trained.
 pub(super) fn add_later_keys(given: &mut Table, preset: &Table) {
     if let Some(Value::Table(train)) = given.get_mut("train") {
         FORMER.iter().for_each(|key| drop(train.remove(*key)));
@@ -221,8 +221,8 @@ fn unknown_key(schema: &Table, key: String) -> ConfigError {
     }
 }
 
-/// How far `given` is from the key `valid`, in half edits. A forgotten section costs nothing, and a wrong section
-/// less than two edits, because people remember the name of a key better than its place.
+/// How far `given` is from the key `valid`, in half edits. A forgotten section costs nothing, and a wrong
+/// section less than two edits, because people remember the name of a key better than its place.
 fn unlikeness(given: &str, valid: &str) -> usize {
     let name = |key: &str| key.rsplit('.').next().unwrap_or_default().to_string();
     let edits = 2 * strsim::damerau_levenshtein(given, valid);

@@ -1,6 +1,7 @@
 //! Baselines: other ways to train, and other networks to train, than the operator policy through the physics.
 //!
-//! A method has a preset of its own, laid over that of the task. A config without a method is the operator policy.
+//! A method has a preset of its own, laid over that of the task. A config without a method is the operator
+//! policy.
 
 use serde::{Deserialize, Serialize};
 use toml::Table;
@@ -17,8 +18,9 @@ pub struct Method {
     pub network: Network,
     /// Widths of the hidden layers of networks that have no other structure.
     pub hidden: Vec<usize>,
-    /// Whether critics of the whole state are also told the mean square of its error, which is most of what they are to foretell.
-    /// Not written down where they are not, as in configs from before there was a choice.
+    /// Whether critics of the whole state are also told the mean square of its error, which is most of what
+    /// they are to foretell. Not written down where they are not, as in configs from before there was a
+    /// choice.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub critic_energy: bool,
     /// Settings of algorithms that learn from what the policy does now.
@@ -113,7 +115,8 @@ pub struct OffPolicy {
     pub buffer: usize,
     /// Transitions with random actions before learning.
     pub first: usize,
-    /// Gradient steps of the critics before the first of the actor, which would follow their first guesses to its bounds.
+    /// Gradient steps of the critics before the first of the actor, which would follow their first guesses to
+    /// its bounds.
     pub warmup: usize,
     /// Discount.
     pub gamma: f64,
@@ -123,8 +126,9 @@ pub struct OffPolicy {
     pub tau: f64,
     /// Standard deviation of exploration, in units of the bounds.
     pub explore: f64,
-    /// Share of what is tried, at random or around the policy, that all agents do together: what a swarm does as one is not found out by
-    /// agents that try on their own. Not written down where there is none, as in configs from before there was a choice.
+    /// Share of what is tried, at random or around the policy, that all agents do together: what a swarm does
+    /// as one is not found out by agents that try on their own. Not written down where there is none, as in
+    /// configs from before there was a choice.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub together: f64,
     /// Standard deviation of target smoothing.
@@ -148,13 +152,15 @@ pub struct MethodInfo {
     pub name: &'static str,
     /// What it is, in one line.
     pub title: &'static str,
-    /// Its settings, laid over those of the task; empty for the operator policy, which is what tasks are set up for.
+    /// Its settings, laid over those of the task; empty for the operator policy, which is what tasks are set
+    /// up for.
     pub preset: &'static str,
     /// What is other on some tasks.
     tasks: &'static [(&'static str, &'static str)],
 }
 
-/// A baseline with its preset and what is other on some tasks: TOML files named after the method and the task.
+/// A baseline with its preset and what is other on some tasks: TOML files named after the method and the
+/// task.
 macro_rules! baseline {
     ($name:literal, $title:literal, [$($task:literal),*]) => {
         MethodInfo {

@@ -1,8 +1,8 @@
 //! What a run is: every number of a task, its controller and its training, in one typed [`Config`].
 //!
-//! A task is a TOML preset compiled into the library ([`crate::Task`]). A user's file and `key=value` settings override
-//! it (`merge`), the result is deserialised and checked once (`validate`), and only then used. A preset
-//! names every key its task has; a key that is `None` here is one the task does not have.
+//! A task is a TOML preset compiled into the library ([`crate::Task`]). A user's file and `key=value`
+//! settings override it (`merge`), the result is deserialised and checked once (`validate`), and only then
+//! used. A preset names every key its task has; a key that is `None` here is one the task does not have.
 
 mod axis;
 mod choices;
@@ -125,8 +125,8 @@ fn unknown() -> Arc<Task> {
 }
 
 impl Tasks {
-    /// Reads a complete config of one of these tasks, as [`Config::to_toml`] writes it: a key that is missing is an error,
-    /// because the run it describes was made with some value of it.
+    /// Reads a complete config of one of these tasks, as [`Config::to_toml`] writes it: a key that is missing
+    /// is an error, because the run it describes was made with some value of it.
     pub fn read_config(&self, text: &str) -> Result<Config, ConfigError> {
         let mut given = merge::parse(text)?;
         let task = self.find(merge::task_of(&given, self)?)?;
@@ -152,13 +152,14 @@ impl Config {
         Config::resolve_method(task, Preset::Paper, "cinoc", None, &[])
     }
 
-    /// The defaults of a task of this library, overridden by the text of a TOML file, then by `key=value` settings in
-    /// their order.
+    /// The defaults of a task of this library, overridden by the text of a TOML file, then by `key=value`
+    /// settings in their order.
     pub fn resolve(task: &str, file: Option<&str>, sets: &[String]) -> Result<Config, ConfigError> {
         Config::resolve_method(task, Preset::Default, "cinoc", file, sets)
     }
 
-    /// The same for a preset and for a method, one of [`methods`], whose defaults are laid over those of the task.
+    /// The same for a preset and for a method, one of [`methods`], whose defaults are laid over those of the
+    /// task.
     pub fn resolve_method(
         task: &str,
         preset: Preset,
@@ -225,7 +226,8 @@ impl Config {
         Ok(merge::with_unwritten(self.to_table()?))
     }
 
-    /// Checks every range; done by all functions that build a config, and needed again after fields were changed.
+    /// Checks every range; done by all functions that build a config, and needed again after fields were
+    /// changed.
     pub fn validate(&self) -> Result<(), ConfigError> {
         validate::validate(self)
     }

@@ -1,4 +1,5 @@
-//! What training does to make a policy robust: failures, scattered starts, rollouts that go on, bounded derivatives.
+//! What training does to make a policy robust: failures, scattered starts, rollouts that go on, bounded
+//! derivatives.
 
 use super::Config;
 

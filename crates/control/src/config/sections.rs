@@ -159,7 +159,8 @@ pub struct Data {
 }
 
 impl Data {
-    /// Shortens the time that cases run uncontrolled before they are used, where they do: enough for checks and timings.
+    /// Shortens the time that cases run uncontrolled before they are used, where they do: enough for checks
+    /// and timings.
     pub fn limit_spin_up(&mut self, longest: f64) {
         if let Some(time) = self.values.get("spin_up") {
             self.values.set("spin_up", time.min(longest));
@@ -257,19 +258,21 @@ pub struct Train {
     pub lr_end: f64,
     /// Bound of the gradient's global norm.
     pub clip: f64,
-    /// Bound of every derivative that goes from one control step back to the one before, per case; 0 for none. It keeps gradients
-    /// finite where a case is unstable.
+    /// Bound of every derivative that goes from one control step back to the one before, per case; 0 for
+    /// none. It keeps gradients finite where a case is unstable.
     pub step_clip: f64,
-    /// Share of training cases whose agents start elsewhere: those that move anywhere, static ones on a lattice that is moved as a whole.
+    /// Share of training cases whose agents start elsewhere: those that move anywhere, static ones on a
+    /// lattice that is moved as a whole.
     pub scatter: f64,
-    /// Range of the share of agents that fail in a training case, from a random step on: half of the cases lose them at the start, the
-    /// others during the first half of the rollout. [`Failure::share`] comes first.
+    /// Range of the share of agents that fail in a training case, from a random step on: half of the cases
+    /// lose them at the start, the others during the first half of the rollout. [`Failure::share`] comes
+    /// first.
     pub failure: [f64; 2],
-    /// Share of training cases that have fewer agents from the start, evenly placed, instead of some that fail: as many as
-    /// [`Train::failure`] leaves.
+    /// Share of training cases that have fewer agents from the start, evenly placed, instead of some that
+    /// fail: as many as [`Train::failure`] leaves.
     pub fewer: f64,
-    /// Share of the cases of a batch that go on where the rollout before ended, up to three times, instead of starting anew: what was
-    /// reached is to be held.
+    /// Share of the cases of a batch that go on where the rollout before ended, up to three times, instead of
+    /// starting anew: what was reached is to be held.
     pub hold: f64,
     /// How much the distance to the target counts in rollouts that go on: errors are small there.
     pub hold_weight: f64,

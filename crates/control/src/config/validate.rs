@@ -1,5 +1,5 @@
-//! What the equations, the grids and the optimiser need of the settings: the range of every key, then what keys need of
-//! each other.
+//! What the equations, the grids and the optimiser need of the settings: the range of every key, then what
+//! keys need of each other.
 
 use super::error::ConfigError;
 use super::keys;
@@ -37,8 +37,8 @@ fn task(task: &Task) -> Result<(), ConfigError> {
     Err(ConfigError::Task { task: task.name.clone(), message })
 }
 
-/// The equation of a task must be of the grid, the time step and the number of fields that the settings say. Those of
-/// the library are, as the tests check; a task of a user may be written for one grid only.
+/// The equation of a task must be of the grid, the time step and the number of fields that the settings say.
+/// Those of the library are, as the tests check; a task of a user may be written for one grid only.
 pub(super) fn equation(config: &Config) -> Result<(), ConfigError> {
     let dynamics = config.task.make_dynamics(config);
     let (grid, dt, fields) = (config.domain(), config.time.dt, config.task.fields.len());

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-/// Settings by name. Which names there are, and of which type, is what the task's preset says: settings of a user can
-/// only replace values of the preset by others of the same type.
+/// Settings by name. Which names there are, and of which type, is what the task's preset says: settings of a
+/// user can only replace values of the preset by others of the same type.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Values(Table);

@@ -175,10 +175,9 @@ mod tests {
         cases.zt.iter_mut().for_each(|z| *z *= 2.0);
         assert_eq!(
             cases.doubts(&config),
-            [
-                "the target of each of 8 cases (0, 1, 2, 3, 4, ...) has another mass than the start; agents move \
-              mass and make none"
-            ]
+            ["the target of each of 8 cases (0, 1, 2, 3, 4, ...) has another mass than the start; agents \
+                 move \
+              mass and make none"]
         );
         let (config, mut cases) = drawn("heat2d", &[]);
         cases.zt[32 * 5] = 0.5;

@@ -41,8 +41,8 @@ pub(crate) fn rectangle(config: &Config) -> [Axis; 2] {
     [domain.x, domain.y.expect("the tasks that draw surfaces are 2D")]
 }
 
-/// Starts and targets made of normal vectors, each of its own or, in a training pool with `data.pairs = "shared"`, both of
-/// one.
+/// Starts and targets made of normal vectors, each of its own or, in a training pool with
+/// `data.pairs = "shared"`, both of one.
 fn pairs(
     config: &Config,
     draw: &mut Draw<'_>,

@@ -1,7 +1,8 @@
-//! Cases on another grid: the same fields, between their grid points continued by the series that suits the boundary.
+//! Cases on another grid: the same fields, between their grid points continued by the series that suits the
+//! boundary.
 //!
-//! Fourier series on a periodic axis, sines where the field is zero at both ends, cosines where nothing flows through them. Where
-//! a point of the new grid is one of the old, the value stays what it was.
+//! Fourier series on a periodic axis, sines where the field is zero at both ends, cosines where nothing flows
+//! through them. Where a point of the new grid is one of the old, the value stays what it was.
 
 use std::f64::consts::PI;
 

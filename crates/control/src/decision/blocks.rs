@@ -1,14 +1,17 @@
-//! Many agents decide in blocks: a block is few enough to keep all its values in cache, and threads take blocks.
+//! Many agents decide in blocks: a block is few enough to keep all its values in cache, and threads take
+//! blocks.
 //!
 //! What agents share is worked out once per decision. Three stages:
 //!
-//! 1. the *crowd*, where the policy asks for it: groups of agents leave their densities on a lattice, which are added in the
-//!    order of the groups;
-//! 2. the *common* part: the field as it is seen, densities with their gradients, feature maps of the whole field;
+//! 1. the *crowd*, where the policy asks for it: groups of agents leave their densities on a lattice, which
+//!    are added in the order of the groups;
+//! 2. the *common* part: the field as it is seen, densities with their gradients, feature maps of the whole
+//!    field;
 //! 3. the *blocks*: every agent reads what is around it and decides.
 //!
-//! The second and the third are one trace, cut at what depends on the positions of a block ([`cinoc_adjoint::Trace::split`]).
-//! No stage depends on the number of threads, so neither do the bits of a decision.
+//! The second and the third are one trace, cut at what depends on the positions of a block
+//! ([`cinoc_adjoint::Trace::split`]). No stage depends on the number of threads, so neither do the bits of a
+//! decision.
 
 use super::Told;
 use crate::config::Config;
@@ -236,7 +239,8 @@ impl<T: Real> Blocks<T> {
     }
 }
 
-/// Positions of the agents from `first` on, `[dims][some]` of `[dims][all]`; the last one is repeated to the end.
+/// Positions of the agents from `first` on, `[dims][some]` of `[dims][all]`; the last one is repeated to the
+/// end.
 fn fill<T: Real>(some: &mut [T], all: &[T], dims: usize, first: usize, count: usize) {
     let (width, agents) = (some.len() / dims, all.len() / dims);
     for (some, all) in some.chunks_exact_mut(width).zip(all.chunks_exact(agents)) {

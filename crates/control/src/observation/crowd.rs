@@ -1,29 +1,30 @@
 //! How crowded it is around an agent: what its share of the work is, and where the others are.
 //!
-//! Forcing is the plain sum over agents. What the field needs at a point is fixed by the error there; what one agent must give
-//! is that divided by the number of agents that reach the point. The density of living agents says how many they are, in units
-//! of the actuation kernel `b` (peak 1, the agent itself included):
+//! Forcing is the plain sum over agents. What the field needs at a point is fixed by the error there; what
+//! one agent must give is that divided by the number of agents that reach the point. The density of living
+//! agents says how many they are, in units of the actuation kernel `b` (peak 1, the agent itself included):
 //!
 //! ```text
 //! D_s(x) = sum_j alive_j exp(-|x - xi_j|^2 / (2 s^2)),   rho_i = D_sigma(xi_i),   wide_i = D_{2 sigma}(xi_i)
 //! ```
 //!
-//! The share of an agent is `ref / rho`: 1 in an even swarm of density `ref`, `observe.crowd_ref`. An agent is told `1 / rho`,
-//! `1 / wide` and, per axis, `sigma (dD_sigma/dx) / rho` and `2 sigma (dD_{2 sigma}/dx) / wide`. The last are the mean of
-//! `(xi_j - xi_i)` over the neighbours, in kernel widths: 0 in the middle of an even swarm, towards the others at its rim.
-//! With `observe.crowd_limit` a crowd denser than that looks like one of that density, and only shares more: the network never sees
-//! more agents than it was trained with.
+//! The share of an agent is `ref / rho`: 1 in an even swarm of density `ref`, `observe.crowd_ref`. An agent
+//! is told `1 / rho`, `1 / wide` and, per axis, `sigma (dD_sigma/dx) / rho` and
+//! `2 sigma (dD_{2 sigma}/dx) / wide`. The last are the mean of `(xi_j - xi_i)` over the neighbours, in
+//! kernel widths: 0 in the middle of an even swarm, towards the others at its rim. With `observe.crowd_limit`
+//! a crowd denser than that looks like one of that density, and only shares more: the network never sees more
+//! agents than it was trained with.
 //!
-//! A density is a field, as the forcing is, on a lattice of its own with three points per width, read at the agents by linear
-//! interpolation (to about 2 %): the cost grows with the number of agents, not with their pairs, and the grid of the solver does not
-//! matter. Differentiated in `xi` and `alive`.
+//! A density is a field, as the forcing is, on a lattice of its own with three points per width, read at the
+//! agents by linear interpolation (to about 2 %): the cost grows with the number of agents, not with their
+//! pairs, and the grid of the solver does not matter. Differentiated in `xi` and `alive`.
 
 use super::gradient;
 use crate::config::Config;
 use cinoc_adjoint::{Bump, Interpolation, Lattice, PatchLattice, Shape, Sparse, Var};
 
-/// A living agent counts itself, so that `rho >= 1`. The floor is for a failed agent far from the others: its action is 0 times
-/// a number that must be finite.
+/// A living agent counts itself, so that `rho >= 1`. The floor is for a failed agent far from the others: its
+/// action is 0 times a number that must be finite.
 pub const FLOOR: f64 = 0.5;
 
 /// Points of the lattice per kernel width.
@@ -63,7 +64,8 @@ impl Crowd {
         }
     }
 
-    /// What agents at `xi` (`[dims][agents]`) know of each other, where those with `alive` 1 count and those with 0 do not.
+    /// What agents at `xi` (`[dims][agents]`) know of each other, where those with `alive` 1 count and those
+    /// with 0 do not.
     pub fn neighbours<'t>(&self, xi: Var<'t>, alive: Option<Var<'t>>) -> Neighbours<'t> {
         let agents = xi.cols();
         let alive = alive.unwrap_or_else(|| xi.tracer().constant(1, agents, vec![1.0; agents]));
@@ -72,8 +74,8 @@ impl Crowd {
         self.told(near, wide)
     }
 
-    /// The densities that agents at `xi` make, those with `alive` 1, as [`Crowd::among`] takes them. Densities of parts of a
-    /// swarm add up to that of the swarm.
+    /// The densities that agents at `xi` make, those with `alive` 1, as [`Crowd::among`] takes them.
+    /// Densities of parts of a swarm add up to that of the swarm.
     pub fn densities<'t>(&self, xi: Var<'t>, alive: Var<'t>) -> [Var<'t>; 2] {
         self.both().map(|density| density.of(xi, alive))
     }

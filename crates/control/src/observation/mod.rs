@@ -1,11 +1,12 @@
-//! What an agent sees: the tracking error and its gradient, and the target where asked for, around its own position; how many
-//! others are near ([`crowd`]).
+//! What an agent sees: the tracking error and its gradient, and the target where asked for, around its own
+//! position; how many others are near ([`crowd`]).
 //!
-//! The error `e = z - z*` is read on the *reference lattice*, the points of the task's default grid, so that a policy sees the
-//! same numbers on any finer grid: on a grid refined by an integer factor s every s-th point is read. Gradient channels are
-//! central differences per reference cell, `(e_{j+1} - e_{j-1}) / 2`, not divided by the spacing; one-sided first differences
-//! at the ends of an axis, wrapped on a periodic one. Channels are computed on the whole field, then cut out around every
-//! agent: [`window`] in 1D, [`patch`] in 2D.
+//! The error `e = z - z*` is read on the *reference lattice*, the points of the task's default grid, so that
+//! a policy sees the same numbers on any finer grid: on a grid refined by an integer factor s every s-th
+//! point is read. Gradient channels are central differences per reference cell, `(e_{j+1} - e_{j-1}) / 2`,
+//! not divided by the spacing; one-sided first differences at the ends of an axis, wrapped on a periodic one.
+//! Channels are computed on the whole field, then cut out around every agent: [`window`] in 1D, [`patch`] in
+//! 2D.
 //!
 //! Differentiated in `e`; in the position only with `observe.sampling = "linear"`.
 

@@ -1,5 +1,5 @@
-//! 2D: a square patch of the error, of its two gradients (`observe.gradient`) and of the target (`observe.target`): `p x p` points of the reference
-//! lattice around the agent's cell.
+//! 2D: a square patch of the error, of its two gradients (`observe.gradient`) and of the target
+//! (`observe.target`): `p x p` points of the reference lattice around the agent's cell.
 //!
 //! No resampling. Beyond the walls the end values are repeated; on a torus the patch is wrapped.
 
@@ -7,7 +7,8 @@ use super::{fields_with, gradient, restriction, sampling, targets};
 use crate::config::Config;
 use cinoc_adjoint::{Interpolation, PatchLattice, Sparse, Var};
 
-/// Channels of a patch: of every observed field `e` and, where they are seen, `d_x e`, `d_y e` and the target.
+/// Channels of a patch: of every observed field `e` and, where they are seen, `d_x e`, `d_y e` and the
+/// target.
 pub fn channels(config: &Config) -> usize {
     super::channels(config, 2)
 }
@@ -81,7 +82,8 @@ impl Patches {
         y.as_ref().map_or(field, |matrix| field.linear_cols(matrix))
     }
 
-    /// Patches of some maps `[c n_x][n_y]` around agents at `xi` (`[2][agents]`): `[p p c][agents]`, by row, column, channel.
+    /// Patches of some maps `[c n_x][n_y]` around agents at `xi` (`[2][agents]`): `[p p c][agents]`, by row,
+    /// column, channel.
     pub fn cut<'t>(&self, maps: Var<'t>, xi: Var<'t>) -> Var<'t> {
         xi.patches(maps, self.lattice)
     }

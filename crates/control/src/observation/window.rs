@@ -1,9 +1,10 @@
-//! 1D: a window of the error, of its gradient (`observe.gradient`) and of the target (`observe.target`): W points of the reference lattice around the
-//! agent's cell, each channel resampled to P points.
+//! 1D: a window of the error, of its gradient (`observe.gradient`) and of the target (`observe.target`): W
+//! points of the reference lattice around the agent's cell, each channel resampled to P points.
 //!
-//! The resampling is a constant matrix, which the policy multiplies into its first layer once per rollout. So are the differences on a
-//! periodic lattice, where they are the same everywhere: W + 2 points of the error then hold both channels. On an interval they are
-//! one-sided at the ends, and the gradient is a field of its own.
+//! The resampling is a constant matrix, which the policy multiplies into its first layer once per rollout. So
+//! are the differences on a periodic lattice, where they are the same everywhere: W + 2 points of the error
+//! then hold both channels. On an interval they are one-sided at the ends, and the gradient is a field of its
+//! own.
 
 use super::{fields_with, gradient, restriction, sampling, targets};
 use crate::config::Config;
@@ -45,8 +46,8 @@ impl Windows {
         }
     }
 
-    /// What the channels of agents at `xi` (`[1][agents]`) are made of: their windows, `[channels W][agents]`, or the `W + 2` points of
-    /// every field that hold them.
+    /// What the channels of agents at `xi` (`[1][agents]`) are made of: their windows,
+    /// `[channels W][agents]`, or the `W + 2` points of every field that hold them.
     pub fn cut<'t>(&self, e: Var<'t>, target: Var<'t>, xi: Var<'t>) -> Var<'t> {
         let on_lattice =
             |field: Var<'t>| self.restriction.as_ref().map_or(field, |matrix| field.linear(matrix));
@@ -70,13 +71,14 @@ impl Windows {
     }
 }
 
-/// Channels of a window: of every observed field the error and, where they are seen, its gradient and the target.
+/// Channels of a window: of every observed field the error and, where they are seen, its gradient and the
+/// target.
 pub fn channels(config: &Config) -> usize {
     super::channels(config, 1)
 }
 
-/// A matrix on windows of W values and W central differences of `observed` fields, then W values of others, as one on the
-/// `W + 2` points of each of the `fields` that hold them.
+/// A matrix on windows of W values and W central differences of `observed` fields, then W values of others,
+/// as one on the `W + 2` points of each of the `fields` that hold them.
 fn differenced(window: usize, observed: usize, fields: usize, rows: &[Vec<(usize, f64)>]) -> Sparse {
     let wide = window + 2;
     let points = |&(j, weight): &(usize, f64)| match (j / window, j % window) {
@@ -95,8 +97,9 @@ fn differenced(window: usize, observed: usize, fields: usize, rows: &[Vec<(usize
     Sparse::from_rows(fields * wide, rows.iter().map(row).collect())
 }
 
-/// Resampling of some channels from `window` to `points` values each, half-pixel centres `s_i = (i + 1/2) W/P - 1/2`: linear
-/// interpolation where that refines; a triangle of half-width `W/P` (no aliasing) where it coarsens. Entries by row.
+/// Resampling of some channels from `window` to `points` values each, half-pixel centres
+/// `s_i = (i + 1/2) W/P - 1/2`: linear interpolation where that refines; a triangle of half-width `W/P` (no
+/// aliasing) where it coarsens. Entries by row.
 fn resampling(window: usize, points: usize, channels: usize) -> Vec<Vec<(usize, f64)>> {
     let ratio = window as f64 / points as f64;
     let row = |i: usize| {

@@ -1,7 +1,7 @@
 //! A centralised network, as baselines have it: the whole state in, the actions of all agents out.
 //!
-//! The state is the field, its target where there is one, and the positions of agents that move, one below the other. Its
-//! parameters are for one number of agents and one grid.
+//! The state is the field, its target where there is one, and the positions of agents that move, one below
+//! the other. Its parameters are for one number of agents and one grid.
 
 use super::{Dense, Layer, Net, Plain, Sight, actions};
 use crate::config::Config;
@@ -36,7 +36,8 @@ pub fn state<'t>(config: &Config, sight: Sight<'t>) -> Var<'t> {
     state
 }
 
-/// Mean square of the field's error, `[1][1]`, with a factor that lets it count as much as the field it is one number beside.
+/// Mean square of the field's error, `[1][1]`, with a factor that lets it count as much as the field it is
+/// one number beside.
 pub fn energy<'t>(config: &Config, sight: Sight<'t>) -> Var<'t> {
     let (points, unit) = (config.points() as f64, config.task.unit);
     tracked(config, sight.z - sight.target).mean_square() * (points.sqrt() / (unit * unit))

@@ -1,5 +1,6 @@
-//! A convolutional network on the whole field, as the centralised baseline of turbulence has it: feature maps by 3 x 3 convolutions, of
-//! which every agent reads the part around it; one dense layer per agent and a head. Nothing depends on where an agent is.
+//! A convolutional network on the whole field, as the centralised baseline of turbulence has it: feature maps
+//! by 3 x 3 convolutions, of which every agent reads the part around it; one dense layer per agent and a
+//! head. Nothing depends on where an agent is.
 
 use super::branch::{self, Branch};
 use super::{Dense, Layer, Net, Sight, actions, layer};

@@ -1,5 +1,5 @@
-//! A plain network per agent, as multi-agent baselines have it: what an agent sees and where it is in, its action out. The same
-//! parameters for all agents.
+//! A plain network per agent, as multi-agent baselines have it: what an agent sees and where it is in, its
+//! action out. The same parameters for all agents.
 
 use super::{Dense, Layer, Net, Plain, Sight, actions, features, observation, trunk};
 use crate::config::{Around, Config};

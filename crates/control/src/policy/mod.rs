@@ -1,9 +1,10 @@
 //! The policy: what the agents do about what they see.
 //!
-//! Ours is one small operator network (`operator`), the same for every agent. Baselines have others: a centralised network
-//! (`central`), one that convolves the field (`convolutional`), a plain network per agent (`local`). Each gives one number per action and
-//! agent; `u = u_max tanh(.)`, `v = v_max tanh(.)` per component. With `policy.share = "crowd"` the number of the intensity (of the
-//! velocity, where agents stir) is multiplied by an agent's share of the crowd before the tanh.
+//! Ours is one small operator network (`operator`), the same for every agent. Baselines have others: a
+//! centralised network (`central`), one that convolves the field (`convolutional`), a plain network per agent
+//! (`local`). Each gives one number per action and agent; `u = u_max tanh(.)`, `v = v_max tanh(.)` per
+//! component. With `policy.share = "crowd"` the number of the intensity (of the velocity, where agents stir)
+//! is multiplied by an agent's share of the crowd before the tanh.
 //!
 //! Parameters are `NAME.w` (`[inputs][outputs]`) and `NAME.b`, in the order of [`layers`].
 
@@ -63,7 +64,8 @@ pub fn layers(config: &Config) -> Vec<Layer> {
     }
 }
 
-/// Actions per agent: the intensity, where there is one, and the components of the velocity, where agents move.
+/// Actions per agent: the intensity, where there is one, and the components of the velocity, where agents
+/// move.
 pub fn actions(config: &Config) -> usize {
     let velocity = if config.mobile() { config.task.dims } else { 0 };
     usize::from(config.actuation.u_max.is_some()) + velocity
@@ -79,8 +81,8 @@ pub fn initial_params(config: &Config, rng: &mut ChaCha8Rng) -> Vec<f64> {
     first_values(&layers(config), config.policy.head_scale, rng)
 }
 
-/// Fresh parameters of some layers: LeCun normal weights (variance `1 / inputs`, truncated at two standard deviations), those of
-/// the head times a factor, zero biases.
+/// Fresh parameters of some layers: LeCun normal weights (variance `1 / inputs`, truncated at two standard
+/// deviations), those of the head times a factor, zero biases.
 pub fn first_values(layers: &[Layer], head_scale: f64, rng: &mut ChaCha8Rng) -> Vec<f64> {
     let mut params = Vec::new();
     for layer in layers {

@@ -1,10 +1,11 @@
 //! The operator network (DeepONet), the same for every agent.
 //!
 //! The *branch* looks at what an agent sees (`branch`), the *trunk* at where it stands. Fusion:
-//! `[branch, trunk]` through a dense layer, tanh (`concat`), or the product of both through the same (`product`; the trunk is then as
-//! wide as the branch). The head gives one number per action.
+//! `[branch, trunk]` through a dense layer, tanh (`concat`), or the product of both through the same
+//! (`product`; the trunk is then as wide as the branch). The head gives one number per action.
 //!
-//! In the fusion the layer is split into its branch and its trunk part, so that static agents need the second only once per rollout.
+//! In the fusion the layer is split into its branch and its trunk part, so that static agents need the second
+//! only once per rollout.
 
 use super::branch::{self, Branch};
 use super::trunk::{self, Trunk};

@@ -1,9 +1,11 @@
-//! 2D branch: 3 x 3 convolutions with ReLU, flattened by row, column and channel, softnorm, dense to 32, tanh.
+//! 2D branch: 3 x 3 convolutions with ReLU, flattened by row, column and channel, softnorm, dense to 32,
+//! tanh.
 //!
-//! `policy.padding` says what the convolutions see beyond a patch. `zero`: every agent convolves its own patch, framed by zeros.
-//! `field`: the whole field is convolved once per case, extended by its own boundary rule, and agents cut their patches out of
-//! the result; the cost hardly depends on the number of agents. With `observe.view = "field"` there is one patch, the whole
-//! field framed by zeros, and one branch output for all agents.
+//! `policy.padding` says what the convolutions see beyond a patch. `zero`: every agent convolves its own
+//! patch, framed by zeros. `field`: the whole field is convolved once per case, extended by its own boundary
+//! rule, and agents cut their patches out of the result; the cost hardly depends on the number of agents.
+//! With `observe.view = "field"` there is one patch, the whole field framed by zeros, and one branch output
+//! for all agents.
 //!
 //! `softnorm(h) w = (h w) / (|h| + 1)`: the division is done on the 32 outputs.
 

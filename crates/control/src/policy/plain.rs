@@ -1,4 +1,5 @@
-//! Plain networks: dense layers with tanh, or another function, between them. Baselines act and judge with them.
+//! Plain networks: dense layers with tanh, or another function, between them. Baselines act and judge with
+//! them.
 
 use super::{Dense, Layer, layer};
 use cinoc_adjoint::{Tracer, Var};

@@ -1,8 +1,9 @@
 //! Trunk: where an agent stands.
 //!
-//! Features of a coordinate `s = xi / L` are `sin(c k s), cos(c k s)`, k = 1, 2, 4, 8, c = pi or 2 pi, axis after axis. Agents that carry a
-//! density also get the way to the target's centroid and to the density's own: vector, unit vector and length of each. With
-//! `observe.crowd` all get what they know of each other. Then two dense layers, tanh.
+//! Features of a coordinate `s = xi / L` are `sin(c k s), cos(c k s)`, k = 1, 2, 4, 8, c = pi or 2 pi, axis
+//! after axis. Agents that carry a density also get the way to the target's centroid and to the density's
+//! own: vector, unit vector and length of each. With `observe.crowd` all get what they know of each other.
+//! Then two dense layers, tanh.
 
 use super::{Dense, Layer, Sight, layer};
 use crate::config::{Config, ReferenceAxis, TrunkBase};

@@ -1,6 +1,8 @@
-//! 1D branch: P inputs per channel, then `64 -> 64`, each layer dense, divided by its norm + 1 (softnorm), tanh.
+//! 1D branch: P inputs per channel, then `64 -> 64`, each layer dense, divided by its norm + 1 (softnorm),
+//! tanh.
 //!
-//! The resampling of the window (and its differences, on a ring) is multiplied into the first layer, once per rollout.
+//! The resampling of the window (and its differences, on a ring) is multiplied into the first layer, once per
+//! rollout.
 
 use super::{Dense, Layer, layer};
 use crate::config::Config;

@@ -24,7 +24,8 @@ pub(super) fn task() -> Task {
     .with_static_agents()
     .to_rest()
     .checked(|config| {
-        // the growth rate k^2 - k^4 is at most 1/4, at k^2 = 1/2, and the step divides by 1 - dt (k^2 - k^4) / 2
+        // the growth rate k^2 - k^4 is at most 1/4, at k^2 = 1/2, and the step divides by 1 - dt (k^2 - k^4)
+        // / 2
         ConfigError::unless(config.time.dt < 8.0, "time.dt", config.time.dt, || {
             "below 8, or the implicit step is singular".to_string()
         })

@@ -133,7 +133,8 @@ fn times(lower: &mut Lower, symbol: &[f64], cols: usize, x: Slot, sign: f64) -> 
     let symbol: Vec<f64> = symbol.chunks(2).flat_map(|pair| [pair[0], sign * pair[1]]).collect();
     let (at, x) = (lower.tables.numbers(&symbol), x.name());
     format!(
-        "(i / {cols} % 2 == 0 ? {at}[k] * {x}[i] - {at}[k + 1] * {x}[i + {cols}] : {at}[k] * {x}[i] + {at}[k + 1] * {x}[i - {cols}])"
+        "(i / {cols} % 2 == 0 ? {at}[k] * {x}[i] - {at}[k + 1] * {x}[i + {cols}] : {at}[k] * {x}[i] + \
+         {at}[k + 1] * {x}[i - {cols}])"
     )
 }
 

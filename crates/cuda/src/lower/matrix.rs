@@ -1,4 +1,5 @@
-//! Constant matrices: tridiagonal systems as their inverse, Fourier transforms, sparse ones, one per axis in 2D.
+//! Constant matrices: tridiagonal systems as their inverse, Fourier transforms, sparse ones, one per axis in
+//! 2D.
 
 use super::product::Product;
 use super::*;
@@ -95,8 +96,8 @@ pub fn solve_reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
 }
 
 /// A transform with a table of one period: of n points to modes (`analysis`) or back (`synthesis`). Every
-/// mode but 0 and n/2 stands for its complex conjugate too; a synthesis, or its adjoint, counts it twice and divides
-/// by n.
+/// mode but 0 and n/2 stands for its complex conjugate too; a synthesis, or its adjoint, counts it twice and
+/// divides by n.
 fn transform(lower: &mut Lower, node: &Node, back: bool, from: Slot, to: To) -> Call {
     let (n, cols, inverse) = (node.count("n"), node.output().cols, node.op.name() == "irfft");
     let period: Vec<f64> = (0..n)
@@ -169,8 +170,8 @@ pub fn slab(node: &Node, reversed: bool, cluster: usize) -> (usize, usize) {
     (x.rows * y.rows, x.rows.div_ceil(cluster) * y.rows)
 }
 
-/// A matrix along each axis. Every block computes a slab of the result: first along x into memory of its own, then
-/// along y.
+/// A matrix along each axis. Every block computes a slab of the result: first along x into memory of its own,
+/// then along y.
 fn both_axes(lower: &mut Lower, node: &Node, reversed: bool, from: Slot, to: To) -> Call {
     let [x, y] = axes(node, reversed);
     assert_eq!(node.output().cols, 1, "a field of its own per sample");

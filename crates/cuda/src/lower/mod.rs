@@ -207,8 +207,8 @@ impl Lower<'_> {
         }
     }
 
-    /// How many threads share each of `sums` sums of `terms` terms: a power of two of the threads of a warp, or, of
-    /// long sums, more.
+    /// How many threads share each of `sums` sums of `terms` terms: a power of two of the threads of a warp,
+    /// or, of long sums, more.
     fn shares(&self, terms: usize, sums: usize, work: f64) -> usize {
         let free = self.team(work) / sums;
         if free > LANES && terms > LONG {

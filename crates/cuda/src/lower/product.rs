@@ -90,8 +90,8 @@ impl Tiling {
         best.1
     }
 
-    /// Cycles that a block needs, roughly: four schedulers issue one instruction of a warp in each, a load keeps
-    /// all of them waiting for two, and the next numbers arrive after some ten.
+    /// Cycles that a block needs, roughly: four schedulers issue one instruction of a warp in each, a load
+    /// keeps all of them waiting for two, and the next numbers arrive after some ten.
     fn cycles([rows, cols, k]: [usize; 3], [tm, tn]: [usize; 2], shares: usize, threads: usize) -> f64 {
         let items = (rows * cols).div_ceil(LANES / shares) * LANES;
         let rounds = items.div_ceil(threads) as f64;

@@ -15,8 +15,8 @@ pub struct Colour {
     pub blue: u8,
 }
 
-/// The colours of Okabe and Ito, which colour-blind readers can distinguish. Their yellow is hardly visible on
-/// white; a dark brown replaces it.
+/// The colours of Okabe and Ito, which colour-blind readers can distinguish. Their yellow is hardly visible
+/// on white; a dark brown replaces it.
 const PALETTE: [Colour; 8] = [
     Colour::rgb(0x00, 0x72, 0xb2), // blue
     Colour::rgb(0xd5, 0x5e, 0x00), // vermillion

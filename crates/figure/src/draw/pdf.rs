@@ -207,8 +207,8 @@ fn write_image(pdf: &mut Pdf, id: Ref, image: &Image, smooth: bool) {
     written.color_space().indexed(Name(b"DeviceRGB"), image.palette.len() as i32 - 1, &palette);
 }
 
-/// The font: its glyphs are addressed by their numbers, and a table gives the characters they show, for search
-/// and copy.
+/// The font: its glyphs are addressed by their numbers, and a table gives the characters they show, for
+/// search and copy.
 fn write_font(pdf: &mut Pdf, id: Ref, parts: [Ref; 4], glyphs: &BTreeMap<u16, char>) {
     let [descendant, descriptor, file, characters] = parts;
     let system = SystemInfo { registry: Str(b"Adobe"), ordering: Str(b"Identity"), supplement: 0 };

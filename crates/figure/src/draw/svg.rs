@@ -60,14 +60,16 @@ fn text_element(text: &Text) -> String {
     let turn = if text.upward { format!(" transform=\"rotate(-90 {x} {y})\"") } else { String::new() };
     let halo = if text.halo {
         format!(
-            " stroke=\"#ffffff\" stroke-width=\"{HALO_WIDTH}\" stroke-linejoin=\"round\" paint-order=\"stroke\""
+            " stroke=\"#ffffff\" stroke-width=\"{HALO_WIDTH}\" stroke-linejoin=\"round\" \
+             paint-order=\"stroke\""
         )
     } else {
         String::new()
     };
     let (size, fill, characters) = (number(text.size), text.colour.hex(), escape(&text.text));
     format!(
-        "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" fill=\"{fill}\"{anchor}{turn}{halo}>{characters}</text>"
+        "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" \
+         fill=\"{fill}\"{anchor}{turn}{halo}>{characters}</text>"
     )
 }
 

@@ -9,7 +9,8 @@ use cinoc_learn::inputs::Inputs;
 use crate::settings::changed_settings;
 
 /// The command of a training with this config: the preset that needs fewer settings, then the settings.
-/// `program` is the name of the command line, `inputs` are the files it was given, `out` is the run directory.
+/// `program` is the name of the command line, `inputs` are the files it was given, `out` is the run
+/// directory.
 pub fn training_command(program: &str, config: &Config, inputs: &Inputs, out: Option<&Path>) -> String {
     let (task, method, seed) = (&config.task, config.method_name(), config.train.seed);
     let settings = |preset: Preset| {

@@ -1,7 +1,7 @@
 //! `report.md`: what was trained, how good it is, and how to reproduce it.
 //!
-//! A report contains no date, no timing of the evaluation, and paths only as they were given in a command: the
-//! same command gives the same text.
+//! A report contains no date, no timing of the evaluation, and paths only as they were given in a command:
+//! the same command gives the same text.
 
 mod commands;
 mod plates;

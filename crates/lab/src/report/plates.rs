@@ -67,7 +67,8 @@ impl Report<'_> {
                 name: "learning_curve",
                 figure: learning_curve(log, self.policy.config.train.clip, width),
                 caption:
-                    "The training: what each term contributes to the loss, and the loss on validation cases (a), the \
+                    "The training: what each term contributes to the loss, and the loss on validation cases \
+                     (a), the \
                           gradient's norm before it is clipped (b), and the learning rate (c)."
                         .to_string(),
             });
@@ -81,7 +82,8 @@ fn rows(run: &Run2d) -> String {
     let last = match run.targets.len() {
         0 => "",
         1 => {
-            "; at the end of the rows, the target and the error that remains at the end, in colours of its own"
+            "; at the end of the rows, the target and the error that remains at the end, in colours of its \
+             own"
         }
         _ => {
             "; at the end of the rows, the target and the error at the end, in colours of its own; the \

@@ -28,8 +28,8 @@ pub(super) fn results(evaluation: &Evaluation) -> String {
     .concat()
 }
 
-/// Our result and the paper's, if the paper has the task. Under other settings than those of the task there is
-/// nothing to compare with.
+/// Our result and the paper's, if the paper has the task. Under other settings than those of the task there
+/// is nothing to compare with.
 pub(super) fn beside_the_paper(evaluation: &Evaluation, config: &Config) -> Option<String> {
     let paper = published(&evaluation.task)?;
     if let [first, ..] = &departures(config)[..] {

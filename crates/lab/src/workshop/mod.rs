@@ -107,7 +107,8 @@ pub enum LabError {
     },
     /// Ranks have no folder in common.
     #[error(
-        "rank {rank} does not see {folder}, where trainings and measurements are kept; name a folder with --runs \
+        "rank {rank} does not see {folder}, where trainings and measurements are kept; name a folder with \
+         --runs \
          that all machines share"
     )]
     NotShared {

@@ -1,8 +1,8 @@
 //! Trainings and measurements on several ranks: each is done by one of them.
 //!
-//! This only fills the folder of runs and measurements, which all ranks see. Afterwards the leader goes on as if
-//! it were alone and finds there what it needs. What could not be done is found missing and done by the leader,
-//! which also tells what was wrong.
+//! This only fills the folder of runs and measurements, which all ranks see. Afterwards the leader goes on as
+//! if it were alone and finds there what it needs. What could not be done is found missing and done by the
+//! leader, which also tells what was wrong.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;

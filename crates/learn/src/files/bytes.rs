@@ -1,13 +1,15 @@
 //! The bytes of a tensor file: safetensors, with a fixed order and a checksum.
 //!
-//! A file is the length of the header (u64, little-endian), the header (JSON: type, shape and place of every tensor,
-//! and `__metadata__`, a map of text), and the numbers. The safetensors crate writes the metadata in the order of a
-//! hash map, which changes from run to run; so we write the header ourselves and use the crate to read.
+//! A file is the length of the header (u64, little-endian), the header (JSON: type, shape and place of every
+//! tensor, and `__metadata__`, a map of text), and the numbers. The safetensors crate writes the metadata in
+//! the order of a hash map, which changes from run to run; so we write the header ourselves and use the crate
+//! to read.
 //!
-//! The format has no checksum. Ours is the metadata entry `checksum`, 16 hexadecimal digits: FNV-1a (64 bits) of all
-//! other metadata, in the order of their keys, then of all tensors, in the order of their names. Each text is preceded
-//! by its length, each tensor is name, type, number of axes, extents, numbers; all integers are u64, little-endian.
-//! Every step of FNV-1a is a bijection of its state, so one changed byte always changes the result.
+//! The format has no checksum. Ours is the metadata entry `checksum`, 16 hexadecimal digits: FNV-1a (64 bits)
+//! of all other metadata, in the order of their keys, then of all tensors, in the order of their names. Each
+//! text is preceded by its length, each tensor is name, type, number of axes, extents, numbers; all integers
+//! are u64, little-endian. Every step of FNV-1a is a bijection of its state, so one changed byte always
+//! changes the result.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -49,7 +49,8 @@ fn every_flipped_bit_is_an_error_or_harmless() {
         match Tensors::from_bytes(&damaged) {
             Err(error) => assert_eq!(error.to_string().lines().count(), 1, "{error}"),
             Ok(read) => {
-                // Only the name of the checksum entry may be hit: the rest is then read unchecked, but undamaged.
+                // Only the name of the checksum entry may be hit: the rest is then read unchecked, but
+                // undamaged.
                 assert_eq!(read.tensors, contents.tensors, "bit {bit}");
                 assert!(contents.metadata.iter().all(|(key, value)| read.metadata.get(key) == Some(value)));
                 assert!(bit / 8 < header_end);

@@ -7,8 +7,8 @@ use super::atomic::Replacement;
 use super::bytes;
 use super::error::FileError;
 
-/// Arrays in single precision that share their first axis and grow along it together. The file appears when it is
-/// finished. It has no checksum, because that would have to stand in front of what is not known yet.
+/// Arrays in single precision that share their first axis and grow along it together. The file appears when
+/// it is finished. It has no checksum, because that would have to stand in front of what is not known yet.
 pub struct GrowingTensors {
     replacement: Replacement,
     path: PathBuf,

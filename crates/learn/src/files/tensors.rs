@@ -85,8 +85,8 @@ pub struct Tensor {
 
 /// Arrays by name, and text by key.
 ///
-/// The same contents always give the same bytes. The file carries a checksum, which is verified when it is read;
-/// files of other programs, which have none, can be read too.
+/// The same contents always give the same bytes. The file carries a checksum, which is verified when it is
+/// read; files of other programs, which have none, can be read too.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tensors {
     /// The arrays.

@@ -1,7 +1,8 @@
-//! What agents know of each other: the density of living agents around them, and the mean way to the neighbours.
+//! What agents know of each other: the density of living agents around them, and the mean way to the
+//! neighbours.
 //!
-//! The density is a sum over all agents on a lattice, one product of matrices per width of the kernel: the cost grows with
-//! the number of agents, not with their pairs.
+//! The density is a sum over all agents on a lattice, one product of matrices per width of the kernel: the
+//! cost grows with the number of agents, not with their pairs.
 
 use cinoc_control::Config;
 use cinoc_control::config::Share;

@@ -1,8 +1,8 @@
 //! A graph of ONNX operators while it is built.
 //!
-//! Every function that adds an operator returns its result. An operator or a small constant that is already there is
-//! used again, so that code asks for what it needs where it needs it. Results have short names, because names take most
-//! of the room in a file of a small network.
+//! Every function that adds an operator returns its result. An operator or a small constant that is already
+//! there is used again, so that code asks for what it needs where it needs it. Results have short names,
+//! because names take most of the room in a file of a small network.
 //!
 //! Field numbers are those of
 //! [onnx.proto](https://github.com/onnx/onnx/blob/main/onnx/onnx.proto).
@@ -99,8 +99,8 @@ impl Graph {
         Value(self.names.len() - 1)
     }
 
-    /// A value with a short name: a capital letter, which names of inputs, outputs and parameters do not begin with, and
-    /// nearly always one more character.
+    /// A value with a short name: a capital letter, which names of inputs, outputs and parameters do not
+    /// begin with, and nearly always one more character.
     fn unnamed(&mut self) -> Value {
         let (letters, digits) = ("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789abcdefghijklmnopqrstuvwxyz");
         let number = self.names.len();
@@ -235,8 +235,8 @@ impl Graph {
         self.op("Reshape", &[x, shape])
     }
 
-    /// With the axes of rows of a dense layer, `[batch * agents, width]`, apart: `[batch, agents, width]`, where `like`
-    /// has both.
+    /// With the axes of rows of a dense layer, `[batch * agents, width]`, apart: `[batch, agents, width]`,
+    /// where `like` has both.
     pub fn by_agent(&mut self, rows: Value, width: usize, like: Value) -> Value {
         let first = self.node("Shape", &[like], vec![("end", Attribute::Int(2))]);
         let width = self.i64s(&[width as i64]);

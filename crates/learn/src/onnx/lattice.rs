@@ -1,7 +1,8 @@
-//! Reading lattices at the agents: the points around the cell of every agent, taken as they are or interpolated.
+//! Reading lattices at the agents: the points around the cell of every agent, taken as they are or
+//! interpolated.
 //!
-//! Maps on a lattice are `[batch, n_x, channels]` or `[batch, n_x, n_y, channels]`. Cells are found in double precision,
-//! as in the engine: agents often stand where two cells meet, and both must see the same one.
+//! Maps on a lattice are `[batch, n_x, channels]` or `[batch, n_x, n_y, channels]`. Cells are found in double
+//! precision, as in the engine: agents often stand where two cells meet, and both must see the same one.
 
 use super::graph::{Graph, Kind, Value};
 
@@ -92,7 +93,8 @@ impl Lattice {
         maps
     }
 
-    /// Maps as agents at `xi` (`[batch, agents]` per axis) see them: `[batch, agents, width, (width,) channels]`.
+    /// Maps as agents at `xi` (`[batch, agents]` per axis) see them:
+    /// `[batch, agents, width, (width,) channels]`.
     pub fn read(&self, g: &mut Graph, maps: Value, channels: usize, xi: &[Value], view: View) -> Value {
         let places: Vec<Place> = (0..xi.len()).map(|axis| self.place(g, xi[axis], axis, view)).collect();
         let index = self.index(g, maps, &places);
@@ -106,8 +108,8 @@ impl Lattice {
         seen
     }
 
-    /// Ways from agents to all points of an axis, in cells: `[batch, points, agents]` or, not `points_first`, `[batch,
-    /// agents, points]`; to the nearest image on a ring.
+    /// Ways from agents to all points of an axis, in cells: `[batch, points, agents]` or, not `points_first`,
+    /// `[batch, agents, points]`; to the nearest image on a ring.
     pub fn ways(&self, g: &mut Graph, xi: Value, axis: usize, points_first: bool) -> Value {
         let n = self.axes[axis].n;
         let standing = self.standing(g, xi, axis);

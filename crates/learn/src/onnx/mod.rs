@@ -1,10 +1,11 @@
 //! Policies as ONNX files, for controllers in any language.
 //!
-//! The whole decision is one graph of standard operators, for any number of agents and of fields at once: what agents see
-//! (`observation`, read by `lattice`), what they know of each other (`crowd`) and of their place (`trunk`), and the
-//! network with its bounded actions (`network`). The definition is `docs/policy-network.md`. The parameters stand in the file as in
-//! the policy file, under the same names; what follows from them and from settings alone is computed by a few operators,
-//! which runtimes evaluate once.
+//! The whole decision is one graph of standard operators, for any number of agents and of fields at once:
+//! what agents see (`observation`, read by `lattice`), what they know of each other (`crowd`) and of their
+//! place (`trunk`), and the network with its bounded actions (`network`). The definition is
+//! `docs/policy-network.md`. The parameters stand in the file as in the policy file, under the same names;
+//! what follows from them and from settings alone is computed by a few operators, which runtimes evaluate
+//! once.
 
 mod crowd;
 mod graph;
@@ -49,7 +50,8 @@ pub enum Part {
 /// Why a policy cannot be exported.
 #[derive(Debug, PartialEq, Eq, Error)]
 #[error(
-    "a policy of the method {method} cannot be exported; only those of the method cinoc (cinoc train TASK) can: \
+    "a policy of the method {method} cannot be exported; only those of the method cinoc (cinoc train TASK) \
+     can: \
      its baselines have other networks"
 )]
 pub struct NotExportable {
@@ -68,8 +70,8 @@ pub struct Model {
 }
 
 impl Model {
-    /// A part of a policy as it is used in `config`: that of its training, or one with the same network and another
-    /// grid, say.
+    /// A part of a policy as it is used in `config`: that of its training, or one with the same network and
+    /// another grid, say.
     ///
     /// ```
     /// use cinoc_control::{Config, policy::param_count};

@@ -1,5 +1,5 @@
-//! What agents see of the field: the channels of `docs/policy-network.md` on the reference lattice, and windows or
-//! patches of them.
+//! What agents see of the field: the channels of `docs/policy-network.md` on the reference lattice, and
+//! windows or patches of them.
 
 use cinoc_control::Config;
 use cinoc_control::config::{Around, Padding, Sampling, View as Seeing};
@@ -122,11 +122,11 @@ fn on_lattice(g: &mut Graph, config: &Config, state: Value, field: usize, fields
     }
 }
 
-/// The matrix from windows of W points to the P inputs of the branch, `[W, P]`: half-pixel centres, a triangle filter where it
-/// coarsens.
+/// The matrix from windows of W points to the P inputs of the branch, `[W, P]`: half-pixel centres, a
+/// triangle filter where it coarsens.
 ///
-/// Made of a few operators, because a file with the matrix would be larger. Double precision, because nothing is lost: runtimes
-/// compute what depends on constants alone once.
+/// Made of a few operators, because a file with the matrix would be larger. Double precision, because nothing
+/// is lost: runtimes compute what depends on constants alone once.
 pub(super) fn resampling(g: &mut Graph, window: usize, points: usize) -> Value {
     let ratio = window as f64 / points as f64;
     let [taps, inputs] = [window, points].map(|count| {
@@ -136,7 +136,8 @@ pub(super) fn resampling(g: &mut Graph, window: usize, points: usize) -> Value {
     let (scale, shift) = (g.f64(ratio), g.f64(0.5 * ratio - 0.5));
     let centres = g.op("Mul", &[inputs, scale]);
     let centres = g.op("Add", &[centres, shift]);
-    // not Unsqueeze: onnx.shape_inference with data_prop follows the numbers through it, and loses the new axis
+    // not Unsqueeze: onnx.shape_inference with data_prop follows the numbers through it, and loses the new
+    // axis
     let taps = g.reshape(taps, &[-1, 1]);
     let distance = g.op("Sub", &[taps, centres]);
     let distance = g.op("Abs", &[distance]);

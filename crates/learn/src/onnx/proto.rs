@@ -1,5 +1,5 @@
-//! Protocol Buffers, as much of the format as an ONNX file needs: a message is a list of fields, each a number with a
-//! variable length or bytes behind their length.
+//! Protocol Buffers, as much of the format as an ONNX file needs: a message is a list of fields, each a
+//! number with a variable length or bytes behind their length.
 //!
 //! The format: <https://protobuf.dev/programming-guides/encoding/>.
 

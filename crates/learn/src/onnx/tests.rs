@@ -1,5 +1,5 @@
-//! Whether files are graphs: read back, for every task, preset and part. Numbers are compared in other runtimes, by
-//! `python/tests/test_onnx.py` and `scripts/test-tract`.
+//! Whether files are graphs: read back, for every task, preset and part. Numbers are compared in other
+//! runtimes, by `python/tests/test_onnx.py` and `scripts/test-tract`.
 
 use std::collections::{BTreeMap, HashSet};
 

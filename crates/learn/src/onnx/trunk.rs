@@ -34,7 +34,8 @@ pub(super) fn features(
     g.concat(&parts, -1)
 }
 
-/// The way from agents at `xi` (`[batch, agents, 2]`) to the centroid of a density: vector, unit vector, length.
+/// The way from agents at `xi` (`[batch, agents, 2]`) to the centroid of a density: vector, unit vector,
+/// length.
 fn way_to_centroid(g: &mut Graph, config: &Config, density: Value, xi: Value) -> [Value; 3] {
     let along = [2, 1].map(|axis| g.sum(density, axis));
     let along = [(along[0], 2), (along[1], 1)].map(|(sums, axis)| g.squeeze(sums, axis));

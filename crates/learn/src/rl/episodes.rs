@@ -1,5 +1,5 @@
-//! Episodes of a control task, side by side: what an RL environment consists of, without any rule about when an
-//! episode starts.
+//! Episodes of a control task, side by side: what an RL environment consists of, without any rule about when
+//! an episode starts.
 //!
 //! A state is the field, its target if there is one, and the positions of mobile agents. The reward is the
 //! negative *stage cost*: all terms of the training loss in one step, with their weights, in units of the
@@ -78,8 +78,8 @@ struct Episode {
 }
 
 impl Episodes {
-    /// `copies` copies of a task with cases of a pool. An action is held for `hold` control steps. Every copy has
-    /// to be begun before the first step.
+    /// `copies` copies of a task with cases of a pool. An action is held for `hold` control steps. Every copy
+    /// has to be begun before the first step.
     pub fn new(
         config: &Config,
         pool: impl Into<Arc<Cases>>,
@@ -215,8 +215,8 @@ impl Episodes {
         costs
     }
 
-    /// One decision in all copies, with the actions `[copies][actions][agents]` in units of their bounds, clipped
-    /// to -1 to 1. The state of an episode that was lost is 0.
+    /// One decision in all copies, with the actions `[copies][actions][agents]` in units of their bounds,
+    /// clipped to -1 to 1. The state of an episode that was lost is 0.
     ///
     /// # Panics
     /// If an episode has no `hold` control steps left.
@@ -310,8 +310,8 @@ impl Episodes {
         actions.chunks_exact(actions.len() / self.copies.len()).map(mean).collect()
     }
 
-    /// Which agents of a copy are at work in the next control step: 1, or 0 after a failure. Empty in a task whose
-    /// agents do not fail.
+    /// Which agents of a copy are at work in the next control step: 1, or 0 after a failure. Empty in a task
+    /// whose agents do not fail.
     pub fn alive(&self, copy: usize) -> &[f32] {
         let failures = self.inputs.random.iter().position(|(what, _)| *what == RandomInput::Alive);
         let Some(failures) = failures else { return &[] };

@@ -58,8 +58,8 @@ impl Views {
         self.of_working(states, &all, threads)
     }
 
-    /// The same where some agents have failed: `alive` is `[states][agents]`, 1 or 0. It is not read if agents do
-    /// not notice failures.
+    /// The same where some agents have failed: `alive` is `[states][agents]`, 1 or 0. It is not read if
+    /// agents do not notice failures.
     ///
     /// # Panics
     /// If a length is wrong.

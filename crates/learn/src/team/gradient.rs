@@ -2,11 +2,11 @@
 //!
 //! Sums of rounded numbers depend on their order, so ranks must not add their own chunks first. Instead every
 //! rank adds a slice of the parameters over all chunks, in their order: ranks exchange the slices (every rank
-//! sends its chunks once, in pieces), add, and collect the sums. With a chunk per rank this is as much traffic as
-//! the best sum in any order.
+//! sends its chunks once, in pieces), add, and collect the sums. With a chunk per rank this is as much
+//! traffic as the best sum in any order.
 //!
-//! A GPU gives one gradient for all its samples. Ranks with GPUs therefore bring one gradient each, which are added
-//! in the order of ranks: the last digits of the sum then depend on the number of ranks.
+//! A GPU gives one gradient for all its samples. Ranks with GPUs therefore bring one gradient each, which are
+//! added in the order of ranks: the last digits of the sum then depend on the number of ranks.
 
 use super::Ranks;
 use super::share::{Share, part};
@@ -16,8 +16,8 @@ use std::ops::Range;
 /// Numbers that a rank sends at once, at most: MPI counts them in 32 bits.
 const MOST: usize = 1 << 28;
 
-/// Adds what all chunks of a batch contribute, given the gradients that this rank brings. `params` and `terms` are the lengths of
-/// the sums.
+/// Adds what all chunks of a batch contribute, given the gradients that this rank brings. `params` and
+/// `terms` are the lengths of the sums.
 pub(crate) fn sum(
     ranks: &dyn Ranks,
     share: &Share,

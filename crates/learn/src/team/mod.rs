@@ -1,11 +1,11 @@
 //! Processes that do one piece of work together: a leader, which is rank 0, and its followers.
 //!
-//! The leader runs the program as if it were alone: it reads the arguments, writes the files and prints. Where
-//! others can help it gives an [`Order`], which all of them hear; the followers do nothing but obey orders
-//! ([`follower`]). The batch of a training is cut into the chunks of a single process, and every rank takes some
-//! of them ([`share`]). What chunks contribute to a gradient is added in the order of the chunks
-//! (`gradient.rs`). Any number of ranks and threads therefore gives the same bits. On GPUs it is any number of
-//! threads only: a GPU adds up its samples itself.
+//! The leader runs the program as if it were alone: it reads the arguments, writes the files and prints.
+//! Where others can help it gives an [`Order`], which all of them hear; the followers do nothing but obey
+//! orders ([`follower`]). The batch of a training is cut into the chunks of a single process, and every rank
+//! takes some of them ([`share`]). What chunks contribute to a gradient is added in the order of the chunks
+//! (`gradient.rs`). Any number of ranks and threads therefore gives the same bits. On GPUs it is any number
+//! of threads only: a GPU adds up its samples itself.
 //!
 //! How bytes get from one rank to another is behind the trait [`Ranks`]; this crate knows nothing of MPI.
 
@@ -35,8 +35,8 @@ pub trait Ranks: Send + Sync {
     /// Brings a message of every rank to rank 0, in the order of ranks; others get nothing. Rank 0 waits like
     /// the listeners of [`Ranks::broadcast`].
     fn gather(&self, message: &[u8]) -> Vec<Vec<u8>>;
-    /// Sends the first `to[0]` numbers to rank 0, the next `to[1]` to rank 1, and so on. Gives what was sent to
-    /// this rank, `from[r]` numbers by rank `r`, in the order of ranks.
+    /// Sends the first `to[0]` numbers to rank 0, the next `to[1]` to rank 1, and so on. Gives what was sent
+    /// to this rank, `from[r]` numbers by rank `r`, in the order of ranks.
     fn exchange(&self, numbers: &[f32], to: &[usize], from: &[usize]) -> Vec<f32>;
     /// Gives all ranks the numbers of all, `from[r]` by rank `r`, in the order of ranks.
     fn collect(&self, numbers: &[f32], from: &[usize]) -> Vec<f32>;

@@ -4,7 +4,8 @@ use super::Team;
 use cinoc_adjoint::Threads;
 use std::ops::Range;
 
-/// Part `index` of `parts` of `count` things: neighbours, and no part is larger than another by more than one.
+/// Part `index` of `parts` of `count` things: neighbours, and no part is larger than another by more than
+/// one.
 pub fn part(count: usize, parts: usize, index: usize) -> Range<usize> {
     let (each, more) = (count / parts, count % parts);
     let start = |index: usize| index * each + index.min(more);
@@ -25,8 +26,8 @@ pub struct Share {
 }
 
 impl Share {
-    /// Samples that a CPU takes in chunks of `chunk`, distributed over a team. Its ranks run programs where these
-    /// threads do.
+    /// Samples that a CPU takes in chunks of `chunk`, distributed over a team. Its ranks run programs where
+    /// these threads do.
     pub fn new(samples: usize, chunk: usize, threads: &Threads, team: &Team) -> Share {
         let backend = threads.backend();
         let chunk = backend.map_or(chunk, |backend| backend.chunk(chunk));

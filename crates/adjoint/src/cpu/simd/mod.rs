@@ -67,8 +67,8 @@ pub(crate) mod sealed {
         type Portable: Vector<Real = Self>;
         #[cfg(target_arch = "x86_64")]
         type Avx2: Vector<Real = Self>;
-        /// Whether kernels are compiled for AVX-512 too. Double precision verifies: it makes do with AVX2, which saves
-        /// compiling every kernel once more.
+        /// Whether kernels are compiled for AVX-512 too. Double precision verifies: it makes do with AVX2,
+        /// which saves compiling every kernel once more.
         const HAS_AVX512: bool;
         /// Of 256 bits where there are no kernels for AVX-512.
         #[cfg(target_arch = "x86_64")]

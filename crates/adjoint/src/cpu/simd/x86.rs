@@ -132,8 +132,9 @@ macro_rules! avx {
         }
     };
 
-    (@special $t:ident $lanes:literal (256 $bits:ident $mload:ident $mstore:ident $round:ident $cmp:ident $blend:ident $andnot:ident
-        $castsi:ident $cast:ident $slli:ident $mantissa:literal $bias:literal $set1:ident)) => {
+    (@special $t:ident $lanes:literal (256 $bits:ident $mload:ident $mstore:ident $round:ident $cmp:ident
+        $blend:ident $andnot:ident $castsi:ident $cast:ident $slli:ident $mantissa:literal $bias:literal
+        $set1:ident)) => {
         #[inline(always)]
         unsafe fn load_part(from: &[$t], at: usize, count: usize) -> Self {
             check(at, count, from.len());

@@ -3,9 +3,9 @@
 //!
 //! The cell is `c = floor(xi * density)` on each axis, clamped to the lattice or wrapped; the patch holds the
 //! points `c - patch/2 .. c + patch - patch/2 - 1`, the end points repeated beyond the ends or wrapped.
-//! [`Interpolation::Cell`] reads these points as they are: no gradient flows to the position. [`Interpolation::Linear`]
-//! reads one point more on each axis, mixes neighbours w with the offset `a = xi * density - c`, and is
-//! differentiable in the position:
+//! [`Interpolation::Cell`] reads these points as they are: no gradient flows to the position.
+//! [`Interpolation::Linear`] reads one point more on each axis, mixes neighbours w with the offset
+//! `a = xi * density - c`, and is differentiable in the position:
 //!
 //! ```text
 //! y[i][j] = (1 - ay) ((1 - ax) w[i][j] + ax w[i+1][j]) + ay ((1 - ax) w[i][j+1] + ax w[i+1][j+1])

@@ -1,9 +1,10 @@
 //! What agents see: for each agent the `width` lattice points of some fields around its cell.
 //!
 //! The cell is `c = floor(xi * density)`, clamped to the lattice or wrapped; the window holds the points
-//! `c - width/2 .. c + width/2 - 1`, the end points repeated beyond the ends or wrapped. [`Interpolation::Cell`]
-//! reads these points as they are: no gradient flows to the position. [`Interpolation::Linear`] reads one point
-//! `w` more, mixes neighbours with the offset `a = xi * density - c`, and is differentiable in the position:
+//! `c - width/2 .. c + width/2 - 1`, the end points repeated beyond the ends or wrapped.
+//! [`Interpolation::Cell`] reads these points as they are: no gradient flows to the position.
+//! [`Interpolation::Linear`] reads one point `w` more, mixes neighbours with the offset
+//! `a = xi * density - c`, and is differentiable in the position:
 //!
 //! ```text
 //! y[k] = w[k] + a (w[k+1] - w[k])
@@ -62,7 +63,8 @@ impl View {
             };
         }
         if periodic {
-            // clamped also after a turn: of a position beyond all measure the remainder is rounded out of the lattice
+            // clamped also after a turn: of a position beyond all measure the remainder is rounded out of the
+            // lattice
             lanes!(|j, c| c - n as f64 * (c / n as f64).floor(), |cell| at[j] - c);
         } else {
             lanes!(|j, c| c, |cell| at[j] - cell);
