@@ -22,11 +22,13 @@ pub mod random;
 pub mod rollout;
 pub mod task;
 mod tasks;
+pub mod trajectories;
 
 pub use config::Config;
 pub use data::{Cases, Pool, Targets};
 pub use decision::{Controller, Decision};
 pub use disturbance::Disturbance;
 pub use random::Purpose;
-pub use rollout::{Batch, ClosedLoop, Trajectories};
+pub use rollout::{Batch, ClosedLoop};
 pub use task::{Draw, Field, Fields, Task, Tasks};
+pub use trajectories::Trajectories;

@@ -6,7 +6,8 @@
 use cinoc_adjoint::{Gradient, Real, Strategy, Threads};
 use cinoc_control::config::{Decay, Train};
 use cinoc_control::random::{Purpose, stream};
-use cinoc_control::rollout::{Batch, BlowUp, Ends, Rollout};
+use cinoc_control::rollout::{Batch, Ends, Rollout};
+use cinoc_control::trajectories::BlowUp;
 use cinoc_control::{Cases, ClosedLoop, Config, Disturbance, Tasks};
 use rand::Rng;
 use std::ops::Range;

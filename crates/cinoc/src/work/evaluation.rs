@@ -3,7 +3,7 @@
 use super::Watcher;
 use super::subject::{Resolved, TRAJECTORIES};
 use crate::failure::Failure;
-use cinoc_control::rollout::Recorded;
+use cinoc_control::trajectories::Recorded;
 use cinoc_control::{Config, Trajectories};
 use cinoc_lab::published::{Reported, reported};
 use cinoc_learn::evaluate::{Evaluation, Evaluator, Metric, Rollouts, Tally};
