@@ -101,24 +101,29 @@ export class LineView {
   /** @param {CanvasRenderingContext2D} context @param {Pane} pane */
   agents(context, pane) {
     const radius = Math.max(1.5, Math.min(5, 200 / Math.max(pane.agents, 1)));
+    // one path per look: thousands of paths are too many for a browser without a graphics card
+    const looks = { plus: new Path2D(), minus: new Path2D(), alive: new Path2D(), silent: new Path2D() };
     for (let i = 0; i < pane.agents; i++) {
       const [x, y] = this.agentAt(pane, i);
       const alive = pane.alive[i] > 0;
       const push = pane.u.length ? pane.u[i] / (this.scene.u_max ?? 1) : 0;
       if (alive && push) {
-        context.strokeStyle = push > 0 ? "#d1495b" : "#3a7ca5";
-        context.beginPath();
-        context.moveTo(x, y);
-        context.lineTo(x, y - 0.35 * this.curve * push);
-        context.stroke();
+        const bar = push > 0 ? looks.plus : looks.minus;
+        bar.moveTo(x, y);
+        bar.lineTo(x, y - 0.35 * this.curve * push);
       }
-      context.fillStyle = alive ? themed("agent") : "transparent";
-      context.strokeStyle = themed("agent");
-      context.beginPath();
-      context.arc(x, y, radius, 0, 2 * Math.PI);
-      context.fill();
-      context.stroke();
+      const disc = alive ? looks.alive : looks.silent;
+      disc.moveTo(x + radius, y);
+      disc.arc(x, y, radius, 0, 2 * Math.PI);
     }
+    context.strokeStyle = "#d1495b";
+    context.stroke(looks.plus);
+    context.strokeStyle = "#3a7ca5";
+    context.stroke(looks.minus);
+    context.fillStyle = context.strokeStyle = themed("agent");
+    context.fill(looks.alive);
+    context.stroke(looks.alive);
+    context.stroke(looks.silent);
   }
 
   /** Adds a row to the map of what was. @param {Float32Array} z @param {number} step */
@@ -136,9 +141,11 @@ export class LineView {
     /** @type {CanvasRenderingContext2D} */ (this.map.getContext("2d")).putImageData(this.image, 0, 0);
     context.imageSmoothingEnabled = true;
     context.drawImage(this.map, 0, this.curve, width, height - this.curve);
-    context.fillStyle = themed("agent");
+    const feet = new Path2D();
     for (let i = 0; i < pane.agents; i++) {
-      if (pane.alive[i] > 0) context.fillRect(this.across(pane.xi[i]) - 1, height - 5, 2, 5);
+      if (pane.alive[i] > 0) feet.rect(this.across(pane.xi[i]) - 1, height - 5, 2, 5);
     }
+    context.fillStyle = themed("agent");
+    context.fill(feet);
   }
 }
