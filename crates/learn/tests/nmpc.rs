@@ -128,6 +128,31 @@ fn both_minimisers_find_the_known_solution_of_a_quadratic_in_a_box() {
 }
 
 #[test]
+fn newton_leaves_every_corner_of_the_box() {
+    // strongly coupled: many Newton steps from a corner lead out of the box in some variables and uphill in others
+    let n = 40;
+    for seed in 0..200 {
+        let noise = |i: usize| (12.9898 * (i + 977 * seed) as f64).sin() * 43758.5453 % 1.0;
+        let factor = Mat::from_fn(n, 3, |i, j| noise(3 * i + j));
+        let hessian = Mat::from_fn(n, n, |i, j| {
+            let coupled: f64 = (0..3).map(|k| factor[(i, k)] * factor[(j, k)]).sum();
+            coupled + if i == j { 1e-5 } else { 0.0 }
+        });
+        let linear: Vec<f64> = (0..n).map(|i| 0.1 * noise(100 + i)).collect();
+        let evaluate = |x: &[f64]| {
+            let hx: Vec<f64> = (0..n).map(|i| (0..n).map(|j| hessian[(i, j)] * x[j]).sum()).collect();
+            // above zero, because the stopping rule is relative
+            let value = 10.0 + (0..n).map(|i| x[i] * (linear[i] + 0.5 * hx[i])).sum::<f64>();
+            Evaluation { value, gradient: (0..n).map(|i| linear[i] + hx[i]).collect() }
+        };
+        let corner: Vec<f64> = (0..n).map(|i| noise(500 + i).signum()).collect();
+        let stop = Stop { suboptimality: 1e-9, curvature: 1e-5, iterations: 20 };
+        let found = newton::minimise(&corner, &stop, evaluate, |_| hessian.clone());
+        assert!(found.converged, "seed {seed}: {} iterations", found.iterations);
+    }
+}
+
+#[test]
 fn a_cap_on_iterations_holds_and_is_told() {
     let quadratic = Quadratic::new();
     let stop = Stop { iterations: 3, ..EXACT };

@@ -3,7 +3,8 @@
 //! Every iteration minimises the quadratic model `g (y - x) + (y - x) H (y - x) / 2` over the box and does a
 //! line search towards the minimum. The model is minimised by projected Newton steps (Bertsekas 1982):
 //! Cholesky on the free variables and a line search along the projection, until the set of free variables no
-//! longer changes.
+//! longer changes. At a bound such a step can lead uphill: of a variable that the gradient pulls inside and the step
+//! pushes out, the projection leaves nothing. Then a step along the gradient frees it.
 
 use faer::linalg::solvers::Solve;
 use faer::{Mat, Side};
@@ -47,11 +48,20 @@ fn minimise_quadratic(h: &Mat<f64>, g: &[f64], x: &[f64], curvature: f64) -> Vec
     let mut now = Iterate::begin(x, &mut evaluate);
     while now.iterations < CHANGES {
         let Some(direction) = newton_direction(h, &now) else { break };
-        if now.search(&direction, &mut evaluate).is_none() || now.is_good(&stop) {
+        let steepest = steepest(h, &now.at.gradient);
+        let moved = now.search(&direction, &mut evaluate).or_else(|| now.search(&steepest, &mut evaluate));
+        if moved.is_none() || now.is_good(&stop) {
             break;
         }
     }
     now.x
+}
+
+/// A step along the gradient that does not overshoot: the trace of a positive definite matrix is above its largest
+/// eigenvalue.
+fn steepest(h: &Mat<f64>, gradient: &[f64]) -> Vec<f64> {
+    let trace: f64 = (0..gradient.len()).map(|i| h[(i, i)]).sum();
+    gradient.iter().map(|g| -g / trace).collect()
 }
 
 /// `-H^-1 g` on the free variables; `None` if the model is not positive definite there.
