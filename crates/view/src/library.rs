@@ -27,8 +27,8 @@ pub struct Offered {
 struct Followed {
     folder: PathBuf,
     tasks: Tasks,
-    /// When the file was written that the parameters are from, and after how many updates.
-    read: Mutex<(Option<SystemTime>, usize)>,
+    /// The file that the parameters are from, when it was written, and after how many updates.
+    read: Mutex<(Option<(PathBuf, SystemTime)>, usize)>,
 }
 
 impl Offered {
@@ -61,6 +61,7 @@ impl Offered {
             [POLICY, LATEST].map(|name| followed.folder.join(name)).into_iter().find(|path| path.exists());
         let path = path.unwrap_or_else(|| followed.folder.join(CHECKPOINT));
         let written = std::fs::metadata(&path).and_then(|file| file.modified()).ok();
+        let written = written.map(|when| (path.clone(), when));
         if written.is_some() && written != read.0 {
             // a file that cannot be read now is read the next time
             if let Some((policy, updates)) = followed.parameters(&path, done) {
