@@ -50,8 +50,8 @@ typedef enum {
    */
   CINOC_ERROR_MEMORY = 5,
   /*
-   An array has another length than the controller works with, or there are more agents than it was set up
-   for.
+   An array has another length than the controller works with, or there are more agents than it was set
+   up for.
    */
   CINOC_ERROR_LENGTH = 6,
   /*
@@ -67,7 +67,8 @@ typedef enum {
    */
   CINOC_ERROR_TARGET = 9,
   /*
-   The decision became infinite or not a number: what was given is far too large, or a density without mass.
+   The decision became infinite or not a number: what was given is far too large, or a density without
+   mass.
    */
   CINOC_ERROR_OUTPUT = 10,
   /*
@@ -212,12 +213,12 @@ const char *cinoc_status_text(uint32_t status);
 /*
  Sets a policy file up; may take a second and much memory.
 
- `controller` gets the controller, or null. `text`, of `text_size` bytes, gets what went wrong, cut to fit; it
- may be null.
+ `controller` gets the controller, or null. `text`, of `text_size` bytes, gets what went wrong, cut to fit;
+ it may be null.
 
  # Safety
- `path` is a string that ends with a zero; `options` and `controller` point to one each; `text` has room for
- `text_size` bytes.
+ `path` is a string that ends with a zero; `options` and `controller` point to one each; `text` has room
+ for `text_size` bytes.
  */
 CinocStatus cinoc_load(const char *path,
                        const CinocOptions *options,
@@ -272,16 +273,16 @@ CinocStatus cinoc_set_target(CinocController *controller,
 
  `z` is the field, `numbers` long: in 1D `z[i]` at `x = i length / (grid - 1)` (periodic: `/ grid`), in 2D
  `z[i * grid[1] + j]` with `i` along x; several fields one after the other. `xi[agent * dims + axis]` are
- the positions of `agents` agents, 1 to `max_agents`; the number may change from call to call. `alive[agent]` is 0
- for an agent that has failed and anything else for one at work; null if all are. Of failed agents the
- positions are not read, and the actions are 0.
+ the positions of `agents` agents, 1 to `max_agents`; the number may change from call to call.
+ `alive[agent]` is 0 for an agent that has failed and anything else for one at work; null if all are. Of
+ failed agents the positions are not read, and the actions are 0.
 
  `u[agent]` gets the intensities, `v[agent * dims + axis]` the velocities. One of them may be null if the
  task does not have it (`has_u`, `has_v`), and is not written then.
 
  After an error `u` and `v` have the last good action (0 before the first one), and 0 for agents that have
- failed. They are left as they were after `CINOC_ERROR_NULL`, `CINOC_ERROR_BUSY`, and `CINOC_ERROR_LENGTH` about
- `agents`.
+ failed. They are left as they were after `CINOC_ERROR_NULL`, `CINOC_ERROR_BUSY`, and `CINOC_ERROR_LENGTH`
+ about `agents`.
 
  # Safety
  `controller` is of `cinoc_load` and not freed; the arrays have the lengths said above.
@@ -317,4 +318,4 @@ void cinoc_free(CinocController *controller);
 #endif  // __cplusplus
 
 #endif  /* CINOC_H */
-/* sha256 of the code and of the lines above: ad073127f03d4cf50d0a50690d2e9aded9da81fd267cad0ba57e06df5e93b071 */
+/* sha256 of the code and of the lines above: f4ed733857a0ae5eea7a5d47ce018055c204331a82a86f707991e55e011210e0 */
