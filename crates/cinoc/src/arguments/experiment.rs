@@ -29,8 +29,8 @@ pub struct Reproduce {
     /// commas), or all.
     #[arg(long, value_delimiter = ',', value_name = "METHOD,...|all")]
     pub methods: Option<Vec<String>>,
-    /// With table, methods, cardinality, cardinality-paper or failure: run these tasks only. The results file
-    /// keeps its results of the other tasks, except with methods.
+    /// With table, methods, cardinality, cardinality-paper, failure or optimum: run these tasks only. The
+    /// results file keeps its results of the other tasks, except with methods.
     #[arg(long, value_delimiter = ',', value_name = "TASK,...")]
     pub tasks: Option<Vec<String>>,
     /// With table: only these rows of a task: default, paper (the presets), dpc (the strongest baseline).

@@ -40,7 +40,7 @@ pub struct View {
 /// A policy and the settings of its use.
 #[derive(Args)]
 pub struct Subject {
-    /// Run directory or policy file. Of a run that is not finished, its checkpoint is used.
+    /// Run directory or policy file. Of a run that is not finished, its newest parameters.
     pub policy: PathBuf,
     /// Use the parameters of the run with the lowest validation loss (best.safetensors).
     #[arg(long)]
@@ -106,7 +106,7 @@ Shapes: a field is [n] or [n_x, n_y], positions are [agents] or [agents, 2].
 A field on a finer grid is read as `cinoc eval --set grid.n=N` reads it.
 Leave failed agents out of the positions.")]
 pub struct Act {
-    /// Run directory or policy file. Of a run that is not finished, its checkpoint is used.
+    /// Run directory or policy file. Of a run that is not finished, its newest parameters.
     pub policy: PathBuf,
     /// The field as it is now.
     #[arg(long, value_name = "FILE")]
@@ -144,7 +144,7 @@ Inputs, with any number of fields (batch) and of agents:
 Outputs: u [batch, agents] and v [batch, agents] or [batch, agents, 2].
 docs/onnx.md has all of it, with examples.")]
 pub struct Export {
-    /// Run directory or policy file. Of a run that is not finished, its checkpoint is used.
+    /// Run directory or policy file. Of a run that is not finished, its newest parameters.
     pub policy: PathBuf,
     /// Write this ONNX file; one that is there is replaced.
     #[arg(long, value_name = "FILE")]
@@ -256,7 +256,7 @@ pub struct Sweep {
     /// What to change: agents, noise, failure, grid, physics (every coefficient of the equation in turn), or
     /// physics.NAME (one of them).
     pub axis: String,
-    /// Run directory or policy file. Of a run that is not finished, its checkpoint is used.
+    /// Run directory or policy file. Of a run that is not finished, its newest parameters.
     pub policy: PathBuf,
     /// Values to measure at, absolute (10,20,40) or multiples of the value in training (x0.5,x2). agents:
     /// numbers of agents; grid: points along x; physics.NAME: the coefficient; noise: standard deviations of

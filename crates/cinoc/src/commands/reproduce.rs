@@ -80,7 +80,7 @@ fn reproduce(request: &Reproduce, chosen: Vec<&Experiment>, crew: &Crew) -> Resu
     {
         return Err(Failure::Request(format!(
             "--tasks does not go with {name}, only with {}",
-            BY_TASK.join(" and ")
+            BY_TASK.join(", ")
         )));
     }
     for experiment in chosen {
