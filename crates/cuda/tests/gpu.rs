@@ -10,9 +10,6 @@ use cinoc_cuda::Cuda;
 use common::{check, config};
 use std::sync::Arc;
 
-const TASKS: [&str; 8] =
-    ["fkpp1d", "heat1d", "ks1d", "density2d", "heat2d", "heat2d-obstacles", "ks2d", "turb2d"];
-
 fn device() -> Option<Arc<dyn Backend>> {
     match Cuda::open(0, None) {
         Ok(cuda) => Some(Arc::new(cuda)),
@@ -24,37 +21,58 @@ fn device() -> Option<Arc<dyn Backend>> {
     }
 }
 
-#[test]
-fn gradients_are_those_of_the_cpu() {
+fn gradients_are_those_of_the_cpu(task: &str) {
     let Some(device) = device() else { return };
-    for task in TASKS {
-        for preset in ["default", "paper"] {
-            let config = config(task, preset, &[]);
-            check::<f32>(&device, &config, 5e-4);
-            check::<f64>(&device, &config, 1e-10);
-        }
+    for preset in ["default", "paper"] {
+        let config = config(task, preset, &[]);
+        check::<f32>(&device, &config, 5e-4);
+        check::<f64>(&device, &config, 1e-10);
     }
 }
 
-#[test]
-fn runs_and_batches_give_the_same_bits() {
+fn runs_and_batches_give_the_same_bits(task: &str) {
     let Some(device) = device() else { return };
-    for task in TASKS {
-        // without random failures, which depend on the place in the batch
-        let config = config(task, "paper", &[]);
-        let cases = Cases::draw(&config, 5, Pool::Validation, 5, &Threads::one(), &|_, _| {});
-        let params = policy::initial_params(&config, &mut random::stream(5, Purpose::Parameters, 0));
-        let params: Vec<f32> = params.iter().map(|&x| x as f32).collect();
-        let closed_loop = ClosedLoop::<f32>::for_training(&config, 2);
-        let threads = Threads::one().with_backend(device.clone());
-        let gradient = |which: &[usize]| {
-            let batch = closed_loop.batch(&cases, which, Disturbance::training(0, 0, which.len()));
-            closed_loop.gradient(&params, &batch, &threads, Strategy::Store)
-        };
-        let (one, again) = (gradient(&[0, 1, 2, 3, 4]), gradient(&[0, 1, 2, 3, 4]));
-        assert!(one == again, "{task}: a repeated run");
-        let (first, z) = (gradient(&[3]), closed_loop.inputs().z);
-        let size = z.size();
-        assert!(one.end(z)[3 * size..4 * size] == *first.end(z), "{task}: a sample alone");
-    }
+    // without random failures, which depend on the place in the batch
+    let config = config(task, "paper", &[]);
+    let cases = Cases::draw(&config, 5, Pool::Validation, 5, &Threads::one(), &|_, _| {});
+    let params = policy::initial_params(&config, &mut random::stream(5, Purpose::Parameters, 0));
+    let params: Vec<f32> = params.iter().map(|&x| x as f32).collect();
+    let closed_loop = ClosedLoop::<f32>::for_training(&config, 2);
+    let threads = Threads::one().with_backend(device.clone());
+    let gradient = |which: &[usize]| {
+        let batch = closed_loop.batch(&cases, which, Disturbance::training(0, 0, which.len()));
+        closed_loop.gradient(&params, &batch, &threads, Strategy::Store)
+    };
+    let (one, again) = (gradient(&[0, 1, 2, 3, 4]), gradient(&[0, 1, 2, 3, 4]));
+    assert!(one == again, "{task}: a repeated run");
+    let (first, z) = (gradient(&[3]), closed_loop.inputs().z);
+    let size = z.size();
+    assert!(one.end(z)[3 * size..4 * size] == *first.end(z), "{task}: a sample alone");
+}
+
+// a test per task, so that their code is compiled at the same time
+macro_rules! tasks {
+    ($($name:ident $task:literal)*) => {$(
+        mod $name {
+            #[test]
+            fn gradients() {
+                super::gradients_are_those_of_the_cpu($task);
+            }
+            #[test]
+            fn same_bits() {
+                super::runs_and_batches_give_the_same_bits($task);
+            }
+        }
+    )*};
+}
+
+tasks! {
+    fkpp1d "fkpp1d"
+    heat1d "heat1d"
+    ks1d "ks1d"
+    density2d "density2d"
+    heat2d "heat2d"
+    heat2d_obstacles "heat2d-obstacles"
+    ks2d "ks2d"
+    turb2d "turb2d"
 }

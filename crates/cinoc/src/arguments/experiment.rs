@@ -30,7 +30,7 @@ pub struct Reproduce {
     #[arg(long, value_delimiter = ',', value_name = "METHOD,...|all")]
     pub methods: Option<Vec<String>>,
     /// With table, methods, cardinality, cardinality-paper, failure or optimum: run these tasks only. The
-    /// results file keeps its results of the other tasks, except with methods.
+    /// results file keeps its results of the other tasks.
     #[arg(long, value_delimiter = ',', value_name = "TASK,...")]
     pub tasks: Option<Vec<String>>,
     /// With table: only these rows of a task: default, paper (the presets), dpc (the strongest baseline).

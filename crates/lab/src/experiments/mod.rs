@@ -98,17 +98,14 @@ impl Experiment {
         let warning = workshop.size.pick("", " (quick test: the numbers mean nothing)");
         let quick = workshop.size.pick("", " --quick");
         let seeds = workshop.seeds.map_or_else(String::new, |seeds| format!(" --seeds {seeds}"));
-        let chosen = |key: &str, list: &Option<Vec<String>>| {
-            // other experiments merge the results of chosen tasks with the earlier results of the others
-            let list = list.as_ref().filter(|_| self.name == "methods");
-            list.map_or_else(String::new, |list| format!(" --{key} {}", list.join(",")))
-        };
-        let (methods, tasks) = (chosen("methods", &workshop.methods), chosen("tasks", &workshop.tasks));
+        // chosen tasks are not named: their results are merged with the earlier ones of the others
+        let methods = workshop.methods.as_ref().filter(|_| self.name == "methods");
+        let methods = methods.map_or_else(String::new, |list| format!(" --methods {}", list.join(",")));
         let cost: Cost = workshop.close_ledger();
         Ok(Results {
             name: self.name.to_string(),
             title: format!("{}{warning}", self.title),
-            command: format!("cinoc reproduce {}{quick}{seeds}{methods}{tasks}", self.name),
+            command: format!("cinoc reproduce {}{quick}{seeds}{methods}", self.name),
             protocol,
             findings: workshop.size.pick(findings, Vec::new()),
             tables,

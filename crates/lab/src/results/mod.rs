@@ -120,17 +120,20 @@ impl Results {
     }
 
     /// Adds the results of an earlier complete run for the tasks that were not measured now, in the order of
-    /// that run. Rows, curves and findings start with the name of their task; a chart may be about one task
-    /// only. The cost is that of the complete run.
+    /// that run. Rows, curves and findings start with the name of their task; a chart whose title starts with
+    /// one is about that task only. The cost is that of the complete run.
     pub fn beside(mut self, earlier: Results, measured: &[String]) -> Result<Results, ResultsError> {
         let of_row = |row: &Vec<Cell>| row[0].shown();
         let first_word = |text: &str| text.split([' ', ':', ',']).next().unwrap_or_default().to_string();
-        let of_chart =
-            |chart: &Chart| chart.curves.first().map_or_else(String::new, |c| first_word(&c.label));
         let order: Vec<String> =
             earlier.tables.iter().flat_map(|table| table.rows.iter().map(of_row)).collect();
         let place = |task: String| order.iter().position(|known| *known == task).unwrap_or(order.len());
         let other = |task: String| !measured.contains(&task);
+        let of_one_task = |chart: &Chart| order.contains(&first_word(&chart.title));
+        let of_chart = |chart: &Chart| {
+            let label = || chart.curves.first().map_or_else(String::new, |c| first_word(&c.label));
+            if of_one_task(chart) { first_word(&chart.title) } else { label() }
+        };
 
         for table in &mut self.tables {
             let before = earlier.tables.iter().find(|before| before.name == table.name);
@@ -143,6 +146,9 @@ impl Results {
         self.findings.extend(earlier.findings.into_iter().filter(|finding| other(first_word(finding))));
         self.findings.sort_by_key(|finding| place(first_word(finding)));
         for before in earlier.charts {
+            if of_one_task(&before) && !other(of_chart(&before)) {
+                continue;
+            }
             let kept = before.curves.iter().filter(|curve| other(first_word(&curve.label))).cloned();
             match self.charts.iter_mut().find(|chart| chart.name == before.name) {
                 Some(chart) => {
@@ -203,7 +209,12 @@ mod tests {
             let curve = |(task, loss): &(&str, f64)| Curve::new(&format!("{task}, gentle"), &[1.0], &[*loss]);
             let mut all = Chart::new("curve", "Loss", "M", "loss");
             all.curves = tasks.iter().map(curve).collect();
-            let own = |of: &(&str, f64)| Chart::new(of.0, of.0, "M", "loss").curve(curve(of));
+            // its curves need not name the task
+            let by_method = |of: &(&str, f64)| Curve::new("ppo", &[1.0], &[of.1]);
+            let own = |of: &(&str, f64)| {
+                let title = format!("{}: all methods", of.0);
+                Chart::new(of.0, &title, "M", "loss").curve(by_method(of))
+            };
             let charts = std::iter::once(all).chain(tasks.iter().map(own)).collect();
             let findings = tasks.iter().map(|(task, loss)| format!("{task}: {loss}")).collect();
             Results { findings, tables: vec![table], charts, ..results() }
