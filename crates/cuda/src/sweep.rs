@@ -54,9 +54,10 @@ pub struct Code {
 }
 
 /// The device functions, in the order they need each other.
-const FUNCTIONS: [&str; 9] = [
+const FUNCTIONS: [&str; 10] = [
     include_str!("device/team.h"),
     include_str!("device/product.h"),
+    include_str!("device/units.h"),
     include_str!("device/reduce.h"),
     include_str!("device/fourier.h"),
     include_str!("device/layout.h"),

@@ -3,87 +3,154 @@
 
 template <int PX, int PY, int IN, int OUT, int AGENTS, int TM, int TN>
 FUNCTION void conv_patch(Team team, const T *x, const T *w, const T *b, T *y) {
-    const int across = AGENTS / TN, high = OUT / TM;
-    ROLLED for (int item = team.me; item < PX * PY * high * across; item += team.size) {
-        const int n0 = item % across * TN, m0 = item / across % high * TM, p = item / across / high;
-        const int i = p / PY, j = p % PY;
-        T sum[TM][TN];
-        UNROLL for (int m = 0; m < TM; m++) {
-            UNROLL for (int n = 0; n < TN; n++) sum[m][n] = b[m0 + m];
-        }
+    constexpr int across = (AGENTS + 4 * TN - 1) / (4 * TN), tiles = (OUT + 8 * TM - 1) / (8 * TM) * across;
+    constexpr bool m_edge = OUT % (8 * TM) != 0, n_edge = AGENTS % (4 * TN) != 0, k_edge = IN % 8 != 0;
+    ROLLED for (int item = team.me; item < PX * PY * tiles * 32; item += team.size) {
+        const int lane = item % 32, tile = item / 32 % tiles, p = item / 32 / tiles;
+        const int m0 = tile / across * 8 * TM, n0 = tile % across * 4 * TN, i = p / PY, j = p % PY;
+        T sum[TM][TN] = {};
         const int left = j > 0 ? 0 : 1, right = j < PY - 1 ? 3 : 2;
         ROLLED for (int a = 0; a < 3; a++) {
             if (i + a < 1 || i + a > PX) continue;
             // the taps of one line and their channels follow each other
-            const T *from = x + ((i + a - 1) * PY + j + left - 1) * IN * AGENTS + n0;
-            accumulate<TM, TN, 1, 1, 4, 1, OUT, AGENTS, 1>(w + (a * 3 + left) * IN * OUT + m0, from, (right - left) * IN, sum);
+            const T *const from = x + ((i + a - 1) * PY + j + left - 1) * IN * AGENTS + n0;
+            accumulate_by_warp<TM, TN, 2, 6, false, 1, OUT, AGENTS, 1, m_edge || k_edge, n_edge || k_edge>(
+                lane, w + (a * 3 + left) * IN * OUT + m0, from, OUT - m0, AGENTS - n0, (right - left) * IN, sum);
         }
-        UNROLL for (int m = 0; m < TM; m++) {
-            UNROLL for (int n = 0; n < TN; n++) {
-                y[(p * OUT + m0 + m) * AGENTS + n0 + n] = sum[m][n] > T(0) ? sum[m][n] : T(0);
-            }
+        UNROLL for (int r = 0; r < TM; r++) {
+            const int m = m0 + lane / 4 * TM + r;
+            const T bias = !m_edge || m < OUT ? b[m] : T(0);
+            UNROLL for (int c = 0; c < TN; c++) sum[r][c] = larger(sum[r][c] + bias, T(0));
         }
+        T *const to = y + (p * OUT + m0) * AGENTS + n0;
+        put_tile<WRITE, AGENTS, TM, TN, m_edge || n_edge>(lane, to, OUT - m0, AGENTS - n0, sum);
     }
 }
 
 // Before the other rules: no adjoint passes where the rectifier has cut.
-template <int N, int BATCH> FUNCTION void rectified(Team team, const T *y, T *dy) {
-    fill<N, WRITE, BATCH>(team, dy, [&](int i) { return y[i] > T(0) ? dy[i] : T(0); });
-}
-
-template <int PX, int PY, int IN, int OUT, int AGENTS, int MODE, int TM, int TN, int KU>
-FUNCTION void conv_patch_reverse_x(Team team, const T *w, const T *dy, T *dx) {
-    const int across = AGENTS / TN, high = IN / TM;
-    ROLLED for (int item = team.me; item < PX * PY * high * across; item += team.size) {
-        const int n0 = item % across * TN, m0 = item / across % high * TM, p = item / across / high;
-        const int i = p / PY, j = p % PY;
-        T sum[TM][TN] = {};
-        ROLLED for (int a = 0; a < 3; a++) {
-            ROLLED for (int c = 0; c < 3; c++) {
-                const int qi = i - a + 1, qj = j - c + 1;
-                if (qi < 0 || qj < 0 || qi >= PX || qj >= PY) continue;
-                accumulate<TM, TN, KU, KU, 2, OUT, 1, AGENTS, 1>(w + ((a * 3 + c) * IN + m0) * OUT,
-                                                          dy + (qi * PY + qj) * OUT * AGENTS + n0, OUT, sum);
-            }
-        }
-        UNROLL for (int m = 0; m < TM; m++) {
-            UNROLL for (int n = 0; n < TN; n++) put<MODE>(dx + (p * IN + m0 + m) * AGENTS + n0 + n, sum[m][n]);
-        }
+template <int N> FUNCTION void rectified(Team team, const T *y, T *dy) {
+    if constexpr (N % RUN == 0) {
+        fill_runs<N, WRITE>(team, dy, [&](int i, T (&to)[RUN]) {
+            T value[1][RUN], adjoint[1][RUN];
+            read_block<1, RUN, RUN, 1>(y + i, value);
+            read_block<1, RUN, RUN, 1>(dy + i, adjoint);
+            UNROLL for (int u = 0; u < RUN; u++) to[u] = value[0][u] > T(0) ? adjoint[0][u] : T(0);
+        });
+    } else {
+        fill<N, WRITE, 4>(team, dy, [&](int i) { return y[i] > T(0) ? dy[i] : T(0); });
     }
 }
 
-// Points are shared out to S parts; the parts are added in order.
-template <int PX, int PY, int IN, int OUT, int AGENTS, int MODE, int TM, int TN, int KU, int S>
-FUNCTION void conv_patch_reverse_w(Team team, const T *x, const T *dy, T *dw) {
-    const int across = OUT / TN, high = IN / TM, tiles = 9 * high * across, size = 9 * IN * OUT;
-    ROLLED for (int item = team.me; item < tiles * S; item += team.size) {
-        const int s = item / tiles, tile = item % tiles;
-        const int n0 = tile % across * TN, m0 = tile / across % high * TM, tap = tile / across / high;
-        const int a = tap / 3 - 1, c = tap % 3 - 1;
+template <int PX, int PY, int IN, int OUT, int AGENTS, int MODE, int TM, int TN>
+FUNCTION void conv_patch_reverse_x(Team team, const T *w, const T *dy, T *dx) {
+    constexpr int across = (AGENTS + 4 * TN - 1) / (4 * TN), tiles = (IN + 8 * TM - 1) / (8 * TM) * across;
+    constexpr bool m_edge = IN % (8 * TM) != 0, n_edge = AGENTS % (4 * TN) != 0, k_edge = OUT % 16 != 0;
+    ROLLED for (int item = team.me; item < PX * PY * tiles * 32; item += team.size) {
+        const int lane = item % 32, tile = item / 32 % tiles, p = item / 32 / tiles;
+        const int m0 = tile / across * 8 * TM, n0 = tile % across * 4 * TN, i = p / PY, j = p % PY;
         T sum[TM][TN] = {};
-        ROLLED for (int p = s * PX * PY / S; p < (s + 1) * PX * PY / S; p++) {
-            const int i = p / PY + a, j = p % PY + c;
-            if (i < 0 || j < 0 || i >= PX || j >= PY) continue;
-            accumulate<TM, TN, KU, KU, 2, AGENTS, 1, 1, AGENTS>(x + ((i * PY + j) * IN + m0) * AGENTS,
-                                                         dy + (p * OUT + n0) * AGENTS, AGENTS, sum);
+        // the adjoints of as many taps of a line at once as there are registers for
+        constexpr int taps = OUT > 32 ? 1 : 3;
+        ROLLED for (int at = 0; at < 9; at += taps) {
+            const int qi = i - at / 3 + 1;
+            if (qi < 0 || qi >= PX) continue;
+            const auto count = [&](int c) { return j - c + 1 >= 0 && j - c + 1 < PY ? OUT : 0; };
+            const auto from = [&](int c) { return dy + (qi * PY + j - c + 1) * OUT * AGENTS + n0; };
+            const auto with = [&](int c) { return w + ((at / 3 * 3 + c) * IN + m0) * OUT; };
+#ifdef MATRIX_UNITS
+            T right[taps][(OUT + 15) / 16][4][TN / 2];
+            UNROLL for (int c = 0; c < taps; c++) {
+                read_right<(OUT + 15) / 16, TN, 4, AGENTS, 1, n_edge || k_edge>(lane, from(at % 3 + c), AGENTS - n0,
+                                                                                count(at % 3 + c), right[c]);
+            }
+            UNROLL for (int c = 0; c < taps; c++) {
+                multiply_left<(OUT + 15) / 16, TM, TN, 4, OUT, 1, m_edge || k_edge>(lane, with(at % 3 + c), IN - m0,
+                                                                                    count(at % 3 + c), right[c], sum);
+            }
+#else
+            for (int c = at % 3; c < at % 3 + taps; c++) {
+                accumulate_by_warp<TM, TN, 4, 1, false, OUT, 1, AGENTS, 1, m_edge || k_edge, n_edge || k_edge>(
+                    lane, with(c), from(c), IN - m0, AGENTS - n0, count(c), sum);
+            }
+#endif
         }
-        UNROLL for (int m = 0; m < TM; m++) {
-            UNROLL for (int n = 0; n < TN; n++) team.room[s * size + (tap * IN + m0 + m) * OUT + n0 + n] = sum[m][n];
+        T *const to = dx + (p * IN + m0) * AGENTS + n0;
+        put_tile<MODE, AGENTS, TM, TN, m_edge || n_edge>(lane, to, IN - m0, AGENTS - n0, sum);
+    }
+}
+
+// Adjoints of weights and bias. Of those of the weights, transposed, rows are outputs, columns taps and channels, and
+// terms points and agents. Points are shared out to S parts; the parts are added in order.
+template <int PX, int PY, int IN, int OUT, int AGENTS, int W_MODE, int B_MODE, int TM, int TN, int S>
+FUNCTION void conv_patch_reverse_w(Team team, const T *x, const T *dy, T *dw, T *db) {
+    constexpr int COLS = 9 * IN, across = (COLS + 4 * TN - 1) / (4 * TN), tiles = (OUT + 8 * TM - 1) / (8 * TM) * across;
+    const Team sums_of_dy = with_room(team, team.room + S * COLS * OUT);
+    ROLLED for (int item = team.me; item < tiles * S * 32; item += team.size) {
+        const int lane = item % 32, tile = item / 32 % tiles, s = item / 32 / tiles;
+        const int m0 = tile / across * 8 * TM, n0 = tile % across * 4 * TN, g = lane / 4, t = lane % 4;
+        const int first = s * PX * PY / S, end = (s + 1) * PX * PY / S;
+        const bool also_bias = n0 == 0;
+        T sum[TM][TN] = {}, of_dy[TM] = {};
+#ifdef MATRIX_UNITS
+        constexpr int KV = AGENTS > 8 ? 4 : 2, NT = TN / 2;
+        constexpr bool m_edge = OUT % (8 * TM) != 0, k_edge = AGENTS % (4 * KV) != 0;
+        int down[NT], beside[NT], shift[NT];
+        UNROLL for (int c = 0; c < NT; c++) {
+            const int n = n0 + g * NT + c, tap = n / IN;
+            down[c] = n < COLS ? tap / 3 - 1 : PX; // one that does not exist is never inside
+            beside[c] = tap % 3 - 1;
+            shift[c] = (((tap / 3 - 1) * PY + beside[c]) * IN + n % IN) * AGENTS + t * KV;
+        }
+        UNROLL_BY(2) for (int p = first; p < end; p++) {
+            const int i = p / PY, j = p % PY;
+            UNROLL_BY(2) for (int k = 0; k < AGENTS; k += 4 * KV) {
+                T left[TM][KV], right[KV][NT];
+                const int exist = AGENTS - k - t * KV;
+                read_part<TM, KV, AGENTS, 1, m_edge || k_edge>(dy + (p * OUT + m0 + g * TM) * AGENTS + k + t * KV,
+                                                               OUT - m0 - g * TM, exist, left);
+                UNROLL for (int c = 0; c < NT; c++) {
+                    const bool inside = unsigned(i + down[c]) < PX && unsigned(j + beside[c]) < PY;
+                    T column[1][KV] = {};
+                    if (inside) read_part<1, KV, KV, 1, k_edge>(x + p * IN * AGENTS + shift[c] + k, 1, exist, column);
+                    UNROLL for (int u = 0; u < KV; u++) right[u][c] = column[0][u];
+                }
+                add_products<TM, TN, KV>(left, right, sum);
+                if (also_bias) {
+                    UNROLL for (int r = 0; r < TM; r++) {
+                        UNROLL for (int u = 0; u < KV; u++) of_dy[r] += left[r][u];
+                    }
+                }
+            }
+        }
+        UNROLL for (int r = 0; r < TM; r++) {
+            of_dy[r] += __shfl_xor_sync(0xffffffffu, of_dy[r], 1);
+            of_dy[r] += __shfl_xor_sync(0xffffffffu, of_dy[r], 2);
+        }
+#else
+        for (int p = first; p < end; p++) {
+            for (int r = 0; r < TM && m0 + g * TM + r < OUT; r++) {
+                const T *const with = dy + (p * OUT + m0 + g * TM + r) * AGENTS;
+                for (int c = 0; c < TN; c++) {
+                    const int n = n0 + t * TN + c, tap = n / IN, i = p / PY + tap / 3 - 1, j = p % PY + tap % 3 - 1;
+                    if (n >= COLS || i < 0 || j < 0 || i >= PX || j >= PY) continue;
+                    const T *const from = x + ((i * PY + j) * IN + n % IN) * AGENTS;
+                    for (int k = 0; k < AGENTS; k++) sum[r][c] += from[k] * with[k];
+                }
+                for (int k = 0; k < AGENTS && also_bias; k++) of_dy[r] += with[k];
+            }
+        }
+#endif
+        each_of_lane<TM, TN>(lane, OUT - m0, COLS - n0, sum, [&](int m, int n, T value) {
+            team.room[s * COLS * OUT + (n0 + n) * OUT + m0 + m] = value;
+        });
+        UNROLL for (int r = 0; r < TM; r++) {
+            const int m = m0 + g * TM + r;
+            if (also_bias && t == 0 && m < OUT) sums_of_dy.room[s * OUT + m] = of_dy[r];
         }
     }
     meet(team);
-    each<size>(team, [&](int i) {
-        T sum = 0;
-        for (int s = 0; s < S; s++) sum += team.room[s * size + i];
-        put<MODE>(dw + i, sum);
-    });
-}
-
-template <int POINTS, int OUT, int AGENTS, int SHARES, int MODE>
-FUNCTION void conv_patch_reverse_b(Team team, const T *dy, T *db) {
-    column_sums<POINTS * AGENTS, OUT, SHARES>(
-        team, team.room, [&](int r, int o) { return dy[(r / AGENTS * OUT + o) * AGENTS + r % AGENTS]; },
-        [&](int o, T s) { put<MODE>(db + o, s); });
+    add_parts<COLS * OUT, S, W_MODE>(team, dw, [&](int) { return T(0); });
+    add_parts<OUT, S, B_MODE>(sums_of_dy, db, [&](int) { return T(0); });
 }
 
 template <int NX, int NY, int IN, int OUT, bool PERIODIC>

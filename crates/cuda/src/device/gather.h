@@ -3,15 +3,9 @@
 // Where an agent looks along one axis of N points: the first point, before it is clamped or wrapped, and the
 // position inside the cell.
 template <int N, int WIDTH, bool PERIODIC> INLINE int look(T xi, double density, T &offset) {
-    const T high = T(density), at = rounded(xi, high);
-    T c = below(at), part = at - c;
-#ifdef SINGLE
-    // what rounding took from the product: agents that start on a cell's edge must see the same cell everywhere
-    part += fmaf(xi, high, -at) + xi * T(density - double(high));
-    const T over = below(part);
-    c += over;
-    part -= over;
-#endif
+    // in double precision, like the CPU: agents that start on the edge of a cell must see the same cell everywhere
+    const double at = rounded(double(xi), density), floor_of_it = floor(at);
+    const T c = T(floor_of_it), part = T(at - floor_of_it);
     T cell = PERIODIC ? c - T(N) * below(c / T(N)) : c;
     cell = cell < T(0) ? T(0) : cell > T(N - 1) ? T(N - 1) : cell;
     offset = PERIODIC ? part : part + (c - cell);

@@ -25,9 +25,9 @@ INLINE T limited(T x, T limit) {
 
 #ifdef __CUDACC__
 #if CLUSTER > 1
-#define ENTRY extern "C" __global__ void __launch_bounds__(THREADS) __cluster_dims__(CLUSTER, 1, 1)
+#define ENTRY extern "C" __global__ void __launch_bounds__(THREADS, 1) __cluster_dims__(CLUSTER, 1, 1)
 #else
-#define ENTRY extern "C" __global__ void __launch_bounds__(THREADS)
+#define ENTRY extern "C" __global__ void __launch_bounds__(THREADS, 1)
 #endif
 #define BEGIN                                                                                                          \
     extern __shared__ __align__(16) unsigned char shared_bytes[];                                                      \

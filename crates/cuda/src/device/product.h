@@ -22,6 +22,24 @@ template <int P, int Q, int SP, int SQ> INLINE void read_block(const T *from, T 
     }
 }
 
+// Numbers that a thread reads or writes at once, where it has as many neighbours.
+#define RUN 4
+
+// Numbers of an array, RUN neighbours at a time: value(i, to) computes those from i on. A thread asks for the operands of
+// several runs before it writes the first.
+template <int N, int MODE, class Value> INLINE void fill_runs(const Team &team, T *to, Value value) {
+    static_assert(N % RUN == 0, "whole runs");
+    UNROLL_BY(4) for (int i = team.me * RUN; i < N; i += team.size * RUN) {
+        T run[RUN];
+        value(i, run);
+        Pack<RUN> *const at = reinterpret_cast<Pack<RUN> *>(to + i);
+        Pack<RUN> all;
+        if (MODE == ADD) all = *at;
+        UNROLL for (int u = 0; u < RUN; u++) all.at[u] = MODE == ADD ? all.at[u] + run[u] : run[u];
+        *at = all;
+    }
+}
+
 // Adds the products of the indices k below COUNT: KU at a time, those in between are left out if STEP is larger. The
 // numbers of AHEAD rounds are asked for at once: more hide the memory, fewer keep the code short.
 template <int TM, int TN, int KU, int STEP, int AHEAD, int AM, int AK, int BK, int BN>
@@ -87,7 +105,7 @@ template <int MODE, int START, int N, int TN, int APART, bool LIMITED> struct Ti
     }
 };
 
-// SHARES threads of a warp share the sums of a tile. Rows beyond a limit are left out.
+// SHARES threads of a warp share the sums of a tile. If LIMITED, rows from `rows` on are left out.
 template <int M, int N, int K, int AM, int AK, int BK, int BN, int MODE, int START, int TM, int TN, int KU, int SHARES,
           bool LIMITED>
 INLINE void tiles_of(const Team &team, const T *a, const T *b, const T *start, T *c, int rows) {
@@ -111,31 +129,4 @@ INLINE void tiles_of(const Team &team, const T *a, const T *b, const T *start, T
 template <int M, int N, int K, int AM, int AK, int BK, int BN, int MODE, int START, int TM, int TN, int KU, int SHARES>
 HOT void product(Team team, const T *a, const T *b, const T *start, T *c) {
     tiles_of<M, N, K, AM, AK, BK, BN, MODE, START, TM, TN, KU, SHARES, false>(team, a, b, start, c, M);
-}
-
-// The same for the first rows of C alone.
-template <int M, int N, int K, int AM, int AK, int BK, int BN, int MODE, int START, int TM, int TN, int KU, int SHARES>
-HOT void product_rows(Team team, const T *a, const T *b, const T *start, T *c, int rows) {
-    tiles_of<M, N, K, AM, AK, BK, BN, MODE, START, TM, TN, KU, SHARES, true>(team, a, b, start, c, rows);
-}
-
-// The same where K is long and C is small: S threads share the sum of a tile.
-template <int M, int N, int K, int AM, int AK, int BK, int BN, int MODE, int START, int TM, int TN, int KU, int S>
-HOT void product_split(Team team, const T *a, const T *b, const T *start, T *c) {
-    const int across = N / TN, tiles = (M / TM) * across, part = K / S;
-    ROLLED for (int item = team.me; item < tiles * S; item += team.size) {
-        const int tile = item % tiles, s = item / tiles;
-        const int m0 = tile / across * TM, n0 = tile % across * TN;
-        T sum[TM][TN] = {};
-        accumulate<TM, TN, KU, KU, KU == 1 ? 4 : 2, AM, AK, BK, BN>(a + m0 * AM + s * part * AK, b + n0 * BN + s * part * BK, part, sum);
-        UNROLL for (int m = 0; m < TM; m++) {
-            UNROLL for (int n = 0; n < TN; n++) team.room[(s * M + m0 + m) * N + n0 + n] = sum[m][n];
-        }
-    }
-    meet(team);
-    each<M * N>(team, [&](int i) {
-        T sum = START == ZERO ? T(0) : start[START == PER_ROW ? i / N : i];
-        UNROLL_FEW for (int s = 0; s < S; s++) sum += team.room[s * M * N + i];
-        put<MODE>(c + i, sum);
-    });
 }

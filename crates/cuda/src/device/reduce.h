@@ -9,7 +9,7 @@ INLINE void column_sums(const Team &team, T *room, Term term, Take take) {
         for_lanes<COLS, lanes>(team, [&](int c, int lane) {
             T sum = 0;
             if (c < COLS) {
-                UNROLL_FEW for (int r = lane; r < ROWS; r += lanes) sum += term(r, c);
+                UNROLL_SUM for (int r = lane; r < ROWS; r += lanes) sum += term(r, c);
             }
             sum = over_lanes<lanes>(sum);
             if (c < COLS && lane == 0) take(c, sum);
@@ -18,13 +18,13 @@ INLINE void column_sums(const Team &team, T *room, Term term, Take take) {
         each<COLS * SHARES>(team, [&](int i) {
             const int c = i % COLS, share = i / COLS;
             T sum = 0;
-            UNROLL_FEW for (int r = share; r < ROWS; r += SHARES) sum += term(r, c);
+            UNROLL_SUM for (int r = share; r < ROWS; r += SHARES) sum += term(r, c);
             room[i] = sum;
         });
         meet(team);
         each<COLS>(team, [&](int c) {
             T sum = 0;
-            UNROLL_FEW for (int share = 0; share < SHARES; share++) sum += room[share * COLS + c];
+            UNROLL_SUM for (int share = 0; share < SHARES; share++) sum += room[share * COLS + c];
             take(c, sum);
         });
     }
@@ -50,10 +50,19 @@ template <int ROWS, int COLS, int SHARES> FUNCTION void length(Team team, const 
 
 template <int ROWS, int COLS, int MODE, int BATCH>
 FUNCTION void length_reverse(Team team, const T *x, const T *y, const T *dy, T *dx) {
-    fill<ROWS * COLS, MODE, BATCH>(team, dx, [&](int i) {
-        const int c = i % COLS;
-        return y[c] > T(0) ? x[i] * (dy[c] / y[c]) : T(0);
-    });
+    const auto scale = [&](int c) { return y[c] > T(0) ? dy[c] / y[c] : T(0); };
+    if constexpr (WARP > 1 && THREADS * RUN % COLS == 0 && COLS % RUN == 0) {
+        // a thread always has the same columns
+        T same[RUN];
+        UNROLL for (int u = 0; u < RUN; u++) same[u] = scale((team.me * RUN + u) % COLS);
+        fill_runs<ROWS * COLS, MODE>(team, dx, [&](int i, T (&to)[RUN]) {
+            T run[1][RUN];
+            read_block<1, RUN, RUN, 1>(x + i, run);
+            UNROLL for (int u = 0; u < RUN; u++) to[u] = run[0][u] * same[u];
+        });
+    } else {
+        fill<ROWS * COLS, MODE, BATCH>(team, dx, [&](int i) { return x[i] * scale(i % COLS); });
+    }
 }
 
 template <int ROWS, int COLS> FUNCTION void limit_length(Team team, T limit, const T *x, T *y) {

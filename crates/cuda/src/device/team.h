@@ -18,8 +18,10 @@
 // alone works in shared memory, where few numbers in flight suffice; all its code should fit the instruction cache.
 #if CLUSTER > 1
 #define UNROLL_FEW _Pragma("unroll 4")
+#define UNROLL_SUM _Pragma("unroll 8")
 #else
 #define UNROLL_FEW _Pragma("unroll 2")
+#define UNROLL_SUM _Pragma("unroll 2")
 #endif
 #define ROLLED _Pragma("unroll 1")
 #define PRAGMA(text) _Pragma(#text)
@@ -32,6 +34,7 @@
 #define HOT FUNCTION
 #define UNROLL
 #define UNROLL_FEW
+#define UNROLL_SUM
 #define ROLLED
 #define UNROLL_BY(n)
 #endif
@@ -194,10 +197,8 @@ INLINE T nearest(T x) { return rint(x); }
 INLINE T below(T x) { return floor(x); }
 #endif
 // A product that is rounded before anything else is done with it; compilers like to put a sum into it.
-INLINE T rounded(T a, T b) {
-#if defined(__CUDACC__) && defined(SINGLE)
-    return __fmul_rn(a, b);
-#elif defined(__CUDACC__)
+INLINE double rounded(double a, double b) {
+#ifdef __CUDACC__
     return __dmul_rn(a, b);
 #else
     return a * b;

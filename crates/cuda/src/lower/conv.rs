@@ -1,6 +1,6 @@
 //! 3 x 3 convolutions with a rectifier.
 
-use super::product::tile;
+use super::product::lane_tile;
 use super::*;
 
 /// Sizes of a convolution.
@@ -42,19 +42,14 @@ impl Sizes {
     }
 }
 
-/// A tile for many points: as large as registers allow.
-fn large_tile(m: usize, n: usize) -> [usize; 2] {
-    tile(m, n, 1)
-}
-
-pub fn forward(_: &mut Lower, node: &Node) -> Vec<Call> {
+pub fn forward(lower: &mut Lower, node: &Node) -> Vec<Call> {
     let sizes = Sizes::new(node);
     let names: Vec<String> = (0..3).map(|i| node.x(i).name()).collect();
     let operands = format!("{}, {}", names.join(", "), node.y().name());
     let text = if sizes.field {
         format!("conv_field<{}>(TEAM, {operands});", sizes.shape())
     } else {
-        let [tm, tn] = large_tile(sizes.outputs, sizes.agents);
+        let [tm, tn] = lane_tile([sizes.outputs, sizes.agents], sizes.count(), lower.warps(sizes.work));
         format!("conv_patch<{}, {tm}, {tn}>(TEAM, {operands});", sizes.shape())
     };
     let call = Call::new(text, sizes.work).fills(node.y());
@@ -68,51 +63,50 @@ pub fn reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
     let (points, d) = (sizes.count(), dy.name());
     let n = r.node.output().size();
     let busy = 12.0 * n as f64;
-    let cut = format!("rectified<{n}, {}>(TEAM, {}, {d});", lower.batch(n, busy), r.y().name());
-    let mut calls = vec![Call::new(cut, busy).flat(r.y()).flat(dy).writes(dy)];
+    let cut = format!("rectified<{n}>(TEAM, {}, {d});", r.y().name());
+    let mut calls = vec![Call::new(cut, busy).reads(r.y()).reads(dy).fills(dy)];
     if let Some(to) = r.to(0) {
         let (w, t, mode) = (r.x(1), to.slot.name(), to.mode);
         let text = if sizes.field {
             format!("conv_field_reverse_x<{shape}, {mode}>(TEAM, {}, {d}, {t});", w.name())
         } else {
-            let [tm, tn] = large_tile(inputs, agents);
-            let ku = divisor(outputs, &[4, 2, 1]);
-            format!("conv_patch_reverse_x<{shape}, {mode}, {tm}, {tn}, {ku}>(TEAM, {}, {d}, {t});", w.name())
+            let [tm, tn] = lane_tile([inputs, agents], points, lower.warps(work));
+            format!("conv_patch_reverse_x<{shape}, {mode}, {tm}, {tn}>(TEAM, {}, {d}, {t});", w.name())
         };
         calls.push(Call::new(text, work).reads(w).reads(dy).fills(to.slot));
     }
-    if let Some(to) = r.to(1) {
-        let (x, t, mode) = (r.x(0), to.slot.name(), to.mode);
-        let size = 9 * inputs * outputs;
-        let call = if sizes.field {
-            let shares = lower.shares(points, size, work);
-            let text =
-                format!("conv_field_reverse_w<{shape}, {shares}, {mode}>(TEAM, {}, {d}, {t});", x.name());
-            Call::new(text, work).sums(size, shares)
-        } else {
-            let [tm, tn] = large_tile(inputs, outputs);
-            let ku = divisor(agents, &[4, 2, 1]);
-            let tiles = size / (tm * tn);
-            let parts = (lower.team(work) / tiles).clamp(1, 32).min(points);
+    let x = || r.x(0);
+    match (r.to(1), r.to(2)) {
+        (None, None) => {}
+        (Some(w), Some(b)) if !sizes.field => {
+            // wide tiles use the adjoint of a point often; those of a point are close to each other
+            let (tm, tn) = (if outputs > 16 { 4 } else { 2 }, if inputs.is_multiple_of(8) { 6 } else { 4 });
+            let tiles = outputs.div_ceil(8 * tm) * (9 * inputs).div_ceil(4 * tn);
+            let parts = (lower.warps(work) / tiles).clamp(1, 32).min(points);
             let text = format!(
-                "conv_patch_reverse_w<{shape}, {mode}, {tm}, {tn}, {ku}, {parts}>(TEAM, {}, {d}, {t});",
-                x.name()
+                "conv_patch_reverse_w<{shape}, {}, {}, {tm}, {tn}, {parts}>(TEAM, {}, {d}, {}, {});",
+                w.mode,
+                b.mode,
+                x().name(),
+                w.slot.name(),
+                b.slot.name()
             );
-            Call::new(text, work).room(parts * size)
-        };
-        calls.push(call.reads(x).reads(dy).takes(to.slot));
-    }
-    if let Some(to) = r.to(2) {
-        let (t, mode) = (to.slot.name(), to.mode);
-        if sizes.field {
-            calls.push(layout::sum_of_copies(lower, [outputs, 1], [outputs, points], dy, to));
-        } else {
-            let shares = lower.shares(points * agents, outputs, busy);
-            let text = format!(
-                "conv_patch_reverse_b<{points}, {outputs}, {agents}, {shares}, {mode}>(TEAM, {d}, {t});"
-            );
-            calls.push(Call::new(text, busy).sums(outputs, shares).reads(dy).takes(to.slot));
+            let call = Call::new(text, work).room(parts * (9 * inputs + 1) * outputs);
+            calls.push(call.reads(x()).reads(dy).writes(w.slot).writes(b.slot));
         }
+        (Some(w), Some(b)) => {
+            let shares = lower.shares(points, 9 * inputs * outputs, work);
+            let text = format!(
+                "conv_field_reverse_w<{shape}, {shares}, {}>(TEAM, {}, {d}, {});",
+                w.mode,
+                x().name(),
+                w.slot.name()
+            );
+            let call = Call::new(text, work).sums(9 * inputs * outputs, shares);
+            calls.push(call.reads(x()).reads(dy).takes(w.slot));
+            calls.push(layout::sum_of_copies(lower, [outputs, 1], [outputs, points], dy, b));
+        }
+        _ => unreachable!("weights and bias are learned together"),
     }
     calls
 }

@@ -181,32 +181,23 @@ fn both_axes(lower: &mut Lower, node: &Node, reversed: bool, from: Slot, to: To)
     let along_x = Dense::new(x.cols, height, |k, r| if r < x.rows { x.at[r * x.cols + k] } else { 0.0 });
     let along_x = lower.tables.numbers(&along_x.at);
     let along_y = lower.tables.numbers(&y.transposed().at);
-    let first = Product {
-        extents: [rows, y.cols, x.cols],
-        a: [1, height],
-        b: [y.cols, 1],
-        factors: [format!("{along_x} + s * {rows}"), from.name()],
-        result: "local".into(),
-        start: ("ZERO", "nullptr".into()),
-        mode: "WRITE",
-    };
-    let (c, t) = (y.rows, to.slot.name());
-    let second = Product {
-        extents: [rows, y.rows, y.cols],
-        a: [y.cols, 1],
-        b: [y.rows, 1],
-        factors: ["local".into(), along_y],
-        result: format!("{t} + s * {}, {} - s * {rows}", rows * c, x.rows),
-        start: ("ZERO", "nullptr".into()),
-        mode: to.mode,
-    };
-    let work = (first.work() + second.work()) * lower.cluster as f64;
-    let [first, second] =
-        [first.code_for(lower.threads, "product"), second.code_for(lower.threads, "product_rows")]
-            .map(|(text, _)| text.replace("TEAM", "one"));
-    let text = format!("meet(one); EACH_SLAB(s, one) {{ {first} meet(one); {second} }}");
+    let (c, t, from_name) = (y.rows, to.slot.name(), from.name());
+    let work = 2.0 * (height * (x.cols * y.cols + y.cols * c)) as f64;
+    let text = format!(
+        "meet(one); EACH_SLAB(s, one) {{ along_both_axes<{rows}, {}, {}, {height}, {c}, {}>(one, {along_x} + s * \
+         {rows}, {from_name}, {along_y}, local, {t} + s * {}, {} - s * {rows}); }}",
+        x.cols,
+        y.cols,
+        to.mode,
+        rows * c,
+        x.rows
+    );
+    // the product along x, and parts of sums: as many as warps have tiles of 16 x 8
+    let wide = rows.next_multiple_of(8);
+    let parts = |n: usize| n * wide * ((lower.threads / LANES) / (n.div_ceil(16) * (wide / 8))).max(1);
+    let local = y.cols * wide + parts(y.cols).max(parts(c));
     let call = Call::new(text, work).slabs(if lower.cluster > 1 { rows * c } else { 0 });
-    Call { local: rows * y.cols, ..call }.reads(from).writes_slabs(to.slot)
+    Call { local, ..call }.reads(from).writes_slabs(to.slot)
 }
 
 pub fn separable(lower: &mut Lower, node: &Node) -> Vec<Call> {

@@ -207,6 +207,11 @@ impl Lower<'_> {
         }
     }
 
+    /// Warps of the same.
+    fn warps(&self, work: f64) -> usize {
+        (self.team(work) / LANES).max(1)
+    }
+
     /// How many threads share each of `sums` sums of `terms` terms: a power of two of the threads of a warp,
     /// or, of long sums, more.
     fn shares(&self, terms: usize, sums: usize, work: f64) -> usize {
@@ -223,6 +228,8 @@ impl Lower<'_> {
         match n / self.team(work) {
             0 | 1 => 1,
             2 | 3 => 2,
+            // all blocks of a cluster work in global memory, which is far
+            8.. if self.cluster > 1 => 8,
             _ => 4,
         }
     }

@@ -28,19 +28,6 @@ impl Product {
         if along(self.a, 1) || along(self.b, 0) { divisor(self.extents[2], &[4, 2, 1]) } else { 1 }
     }
 
-    /// Its code without any room, and the threads that it keeps busy.
-    pub fn code(&self, lower: &Lower) -> (String, usize) {
-        self.code_for(lower.team(self.work()), "product")
-    }
-
-    /// The same for a number of threads and a function.
-    pub fn code_for(&self, threads: usize, name: &str) -> (String, usize) {
-        let ku = self.run();
-        let Tiling { tile: [tm, tn], shares } = Tiling::best(self.extents, ku, threads);
-        let tiles = self.extents[0] / tm * (self.extents[1] / tn);
-        (self.text(name, &format!("{tm}, {tn}, {ku}, {shares}")), tiles * shares)
-    }
-
     fn text(&self, name: &str, tiling: &str) -> String {
         let Product { extents: [m, n, k], a: [am, ak], b: [bk, bn], start: (start, from), mode, .. } = self;
         let [left, right] = &self.factors;
@@ -50,21 +37,71 @@ impl Product {
 
     pub fn call(&self, lower: &Lower) -> Call {
         let [m, n, k] = self.extents;
-        let threads = lower.team(self.work());
-        // where K is long and C small, large tiles whose sums are shared by many threads read least
-        if k >= LONG && m * n < 8 * threads {
-            let [tm, tn] = tile(m, n, 1.max(threads / 32));
-            let (tiles, ku) = (m / tm * (n / tn), self.run());
-            let most = (threads / tiles).min(k / 8).min(64);
-            let parts = (1..=most).rev().find(|s| k.is_multiple_of(s * ku)).unwrap_or(1);
-            if parts > 1 {
-                let text = self.text("product_split", &format!("{tm}, {tn}, {ku}, {parts}"));
-                return Call::new(text, self.work()).room(parts * m * n);
+        let (work, ku) = (self.work(), self.run());
+        let threads = lower.team(work);
+        if lower.cluster > 1 && m.min(n).min(k) >= 8 && work >= BY_WARPS {
+            let kv = if ku == 4 { 4 } else { 2 };
+            let Shared { tile: [tm, tn], parts } = Shared::best(self.extents, kv, threads);
+            let text = self.text("product_by_warps", &format!("{tm}, {tn}, {kv}, {parts}"));
+            let items = m.div_ceil(8 * tm) * n.div_ceil(4 * tn) * parts * LANES;
+            let call = Call::new(text, work);
+            return if parts > 1 { call.room(parts * m * n) } else { call.items(items) };
+        }
+        let Tiling { tile: [tm, tn], shares } = Tiling::best(self.extents, ku, threads);
+        let items = m / tm * (n / tn) * shares;
+        Call::new(self.text("product", &format!("{tm}, {tn}, {ku}, {shares}")), work).items(items)
+    }
+}
+
+/// Operations from which the matrix units pay in a cluster. One block alone has its factors in shared memory
+/// and too few warps for tiles of theirs: plain threads are faster there.
+const BY_WARPS: f64 = 30e3;
+
+/// Tiles of warps: rows and columns of a lane, and the warps that share the terms of a tile.
+struct Shared {
+    tile: [usize; 2],
+    parts: usize,
+}
+
+impl Shared {
+    /// What should take the fewest cycles.
+    fn best([m, n, k]: [usize; 3], kv: usize, threads: usize) -> Shared {
+        let warps = (threads / LANES).max(1);
+        let mut best = (f64::INFINITY, Shared { tile: [2, 2], parts: 1 });
+        for [tm, tn] in LANE_TILES {
+            for parts in [1, 2, 4, 8, 16, 32, 64].into_iter().filter(|parts| *parts == 1 || parts * 8 * kv <= k) {
+                let items = m.div_ceil(8 * tm) * n.div_ceil(4 * tn) * parts;
+                let rounds = items.div_ceil(warps) as f64;
+                let beside = items.min(warps).div_ceil((warps / 4).max(1)) as f64;
+                // the products of the warps beside, or the wait for global memory
+                let step = (beside * lane_cycles([tm, tn])).max(150.0);
+                let adding = if parts > 1 { 600.0 + (m * n * parts) as f64 / threads as f64 * 20.0 } else { 0.0 };
+                let cycles = rounds * ((k / parts).div_ceil(8) as f64 * step + 200.0) + adding;
+                if cycles < best.0 {
+                    best = (cycles, Shared { tile: [tm, tn], parts });
+                }
             }
         }
-        let (text, items) = self.code(lower);
-        Call::new(text, self.work()).items(items)
+        best.1
     }
+}
+
+/// Rows and columns of a lane.
+const LANE_TILES: [[usize; 2]; 4] = [[4, 4], [2, 4], [4, 2], [2, 2]];
+
+/// Cycles of a warp for 8 terms, roughly: three products of matrix units per tile of 16 x 8, and three
+/// instructions per factor.
+fn lane_cycles([tm, tn]: [usize; 2]) -> f64 {
+    4.8 * (tm * tn) as f64 + 3.0 * (2 * tm + tn) as f64
+}
+
+/// The rows and columns of a lane for as many products of m x n as there are points.
+pub fn lane_tile([m, n]: [usize; 2], points: usize, warps: usize) -> [usize; 2] {
+    let cycles = |[tm, tn]: [usize; 2]| {
+        let rounds = (points * m.div_ceil(8 * tm) * n.div_ceil(4 * tn)).div_ceil(warps);
+        rounds as f64 * (lane_cycles([tm, tn]) + 10.0)
+    };
+    LANE_TILES.into_iter().min_by(|a, b| cycles(*a).total_cmp(&cycles(*b))).unwrap_or([2, 2])
 }
 
 /// Rows and columns of the tile of C that a thread computes, and the threads that share its sums.
@@ -103,24 +140,6 @@ impl Tiling {
         let reduced = given * 3.0 * warps.max(1.0) + 30.0 * (shares as f64).log2();
         rounds * (k.div_ceil(shares) as f64 * term + 60.0 + reduced)
     }
-}
-
-/// Terms from which a sum is long.
-const LONG: usize = 256;
-
-/// Rows and columns of the tile that a thread computes: large enough to use every number that it reads often,
-/// small enough that most threads have one.
-pub fn tile(m: usize, n: usize, threads: usize) -> [usize; 2] {
-    let candidates = [[8, 4], [4, 4], [8, 2], [4, 2], [2, 4], [2, 2], [4, 1], [1, 4], [2, 1], [1, 2], [1, 1]];
-    let fits = candidates.into_iter().filter(|[tm, tn]| m.is_multiple_of(*tm) && n.is_multiple_of(*tn));
-    let mut last = [1, 1];
-    for [tm, tn] in fits {
-        last = [tm, tn];
-        if m / tm * (n / tn) * 2 >= threads {
-            break;
-        }
-    }
-    last
 }
 
 fn none() -> (&'static str, String) {

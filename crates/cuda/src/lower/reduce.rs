@@ -63,7 +63,7 @@ pub fn reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
             let (work, x) = (12.0 * n as f64, seen(0));
             let sizes = format!("{rows}, {cols}, {mode}, {}", lower.batch(n, work));
             let text = format!("length_reverse<{sizes}>(TEAM, {x}, {}, {d}, {t});", y.name());
-            Call::new(text, work).items(n).flat(r.x(0)).reads(y).reads(dy).writes(to.slot)
+            Call::new(text, work).items(n).reads(r.x(0)).reads(y).reads(dy).fills(to.slot)
         }
         "limit_length" => {
             let limit = literal(r.node.number("limit"));

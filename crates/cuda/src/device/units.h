@@ -1,0 +1,266 @@
+// Products by the matrix units of the device.
+//
+// A warp computes a tile of C with 8 TM rows and 4 TN columns. A lane ends up with TM x TN neighbouring numbers of it,
+// as a thread does elsewhere. The units multiply numbers of 11 significant bits (TF32) and add in single precision. So
+// every factor is split into two such numbers, and a b = ah bh + ah bl + al bh: what is left out is below 2^-21 of the
+// product, about the rounding of single precision. In double precision, and on the host, a lane computes its numbers
+// one by one.
+
+#if defined(__CUDACC__) && defined(SINGLE)
+#define MATRIX_UNITS
+#endif
+
+// Reads a block [P][Q] of which only the first `rows` and `cols` exist; the others are 0.
+template <int P, int Q, int SP, int SQ, bool EDGE>
+INLINE void read_part(const T *from, int rows, int cols, T (&to)[P][Q]) {
+    if constexpr (EDGE) {
+        UNROLL for (int p = 0; p < P; p++) {
+            UNROLL for (int q = 0; q < Q; q++) to[p][q] = p < rows && q < cols ? from[p * SP + q * SQ] : T(0);
+        }
+    } else {
+        read_block<P, Q, SP, SQ>(from, to);
+    }
+}
+
+#ifdef MATRIX_UNITS
+// C += A B for a tile of 16 x 8 numbers and 8 terms. With g = lane / 4 and t = lane % 4, a lane gives the rows g and
+// g + 8 of the columns t and t + 4 of A, the column g of the rows t and t + 4 of B, and has the columns 2 t and 2 t + 1
+// of the rows g and g + 8 of C.
+INLINE void tile_product(const unsigned (&a)[4], const unsigned (&b)[2], T &c0, T &c1, T &c2, T &c3) {
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3)
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+// x = high + low, exactly; the units ignore the last bits of low.
+INLINE void split(T x, unsigned &high, unsigned &low) {
+    high = __float_as_uint(x) & 0xffffe000u;
+    low = __float_as_uint(x - __uint_as_float(high));
+}
+#endif
+
+// Adds to the numbers of a lane what its warp has of A [8 TM][4 KV] and B [4 KV][4 TN]. Rows and columns are dealt out so
+// that the factors and the sums of a lane are neighbours: row g of the tile number i of C is row g TM + 2 i, row g + 8
+// the one after it, column c of the tile number j is column c TN / 2 + j, and the terms t and t + 4 of the product
+// number s are t KV + 2 s and the one after it.
+template <int TM, int TN, int KV>
+INLINE void add_products(const T (&left)[TM][KV], const T (&right)[KV][TN / 2], T (&sum)[TM][TN]) {
+#ifdef MATRIX_UNITS
+    constexpr int NT = TN / 2;
+    UNROLL for (int s = 0; s < KV; s += 2) {
+        unsigned b[NT][2], b_low[NT][2];
+        UNROLL for (int j = 0; j < NT; j++) {
+            UNROLL for (int u = 0; u < 2; u++) split(right[s + u][j], b[j][u], b_low[j][u]);
+        }
+        UNROLL for (int i = 0; i < TM; i += 2) {
+            unsigned a[4], a_low[4];
+            UNROLL for (int u = 0; u < 4; u++) split(left[i + u % 2][s + u / 2], a[u], a_low[u]);
+            UNROLL for (int j = 0; j < NT; j++) {
+                T &c0 = sum[i][j], &c1 = sum[i][NT + j], &c2 = sum[i + 1][j], &c3 = sum[i + 1][NT + j];
+                tile_product(a_low, b[j], c0, c1, c2, c3);
+                tile_product(a, b_low[j], c0, c1, c2, c3);
+                tile_product(a, b[j], c0, c1, c2, c3);
+            }
+        }
+    }
+#else
+    (void)left, (void)right, (void)sum;
+#endif
+}
+
+// What a lane needs of B [count][cols] for rounds of 4 KV terms. All of it is asked for before any of it is used.
+template <int ROUNDS, int TN, int KV, int BK, int BN, bool EDGE>
+INLINE void read_right(int lane, const T *b, int cols, int count, T (&right)[ROUNDS][KV][TN / 2]) {
+    const int g = lane / 4, t = lane % 4;
+    UNROLL for (int r = 0; r < ROUNDS; r++) {
+        const int k = r * 4 * KV;
+        if (k < count) {
+            read_part<KV, TN / 2, BK, BN, EDGE>(b + (k + t * KV) * BK + g * (TN / 2) * BN, count - k - t * KV,
+                                                cols - g * (TN / 2), right[r]);
+        }
+    }
+}
+
+// Adds its products with A [rows][count].
+template <int ROUNDS, int TM, int TN, int KV, int AM, int AK, bool EDGE>
+INLINE void multiply_left(int lane, const T *a, int rows, int count, const T (&right)[ROUNDS][KV][TN / 2],
+                          T (&sum)[TM][TN]) {
+    const int g = lane / 4, t = lane % 4;
+    UNROLL for (int r = 0; r < ROUNDS; r++) {
+        const int k = r * 4 * KV;
+        if (k < count) {
+            T left[TM][KV];
+            read_part<TM, KV, AM, AK, EDGE>(a + g * TM * AM + (k + t * KV) * AK, rows - g * TM, count - k - t * KV, left);
+            add_products<TM, TN, KV>(left, right[r], sum);
+        }
+    }
+}
+
+// Adds the products of `count` terms to the numbers of a lane. A and B are given where the tile of the warp begins;
+// of its rows and columns the first ones exist. The numbers of AHEAD rounds are asked for at once, those of A only if it
+// is FAR: shared memory answers soon.
+template <int TM, int TN, int KV, int AHEAD, bool FAR, int AM, int AK, int BK, int BN, bool A_EDGE, bool B_EDGE>
+INLINE void accumulate_by_warp(int lane, const T *a, const T *b, int rows, int cols, int count, T (&sum)[TM][TN]) {
+#ifdef MATRIX_UNITS
+    constexpr int round = 4 * KV;
+    if constexpr (FAR) {
+        UNROLL_BY(AHEAD) for (int k = 0; k < count; k += round) {
+            T right[1][KV][TN / 2];
+            read_right<1, TN, KV, BK, BN, B_EDGE>(lane, b + k * BK, cols, count - k, right);
+            multiply_left<1, TM, TN, KV, AM, AK, A_EDGE>(lane, a + k * AK, rows, count - k, right, sum);
+        }
+    } else {
+        ROLLED for (int k = 0; k < count; k += AHEAD * round) {
+            T right[AHEAD][KV][TN / 2];
+            read_right<AHEAD, TN, KV, BK, BN, B_EDGE>(lane, b + k * BK, cols, count - k, right);
+            multiply_left<AHEAD, TM, TN, KV, AM, AK, A_EDGE>(lane, a + k * AK, rows, count - k, right, sum);
+        }
+    }
+#else
+    const int g = lane / 4, t = lane % 4;
+    for (int k = 0; k < count; k++) {
+        for (int i = 0; i < TM; i++) {
+            for (int j = 0; j < TN; j++) {
+                const int m = g * TM + i, n = t * TN + j;
+                if ((!A_EDGE || m < rows) && (!B_EDGE || n < cols)) sum[i][j] += a[m * AM + k * AK] * b[k * BK + n * BN];
+            }
+        }
+    }
+#endif
+}
+
+// Calls take(m, n, value) for the numbers of a lane that exist.
+template <int TM, int TN, class Take>
+INLINE void each_of_lane(int lane, int rows, int cols, const T (&sum)[TM][TN], Take take) {
+    UNROLL for (int i = 0; i < TM; i++) {
+        UNROLL for (int j = 0; j < TN; j++) {
+            const int m = lane / 4 * TM + i, n = lane % 4 * TN + j;
+            if (m < rows && n < cols) take(m, n, sum[i][j]);
+        }
+    }
+}
+
+// Puts the numbers of a lane into a matrix whose rows are N apart.
+template <int MODE, int N, int TM, int TN, bool EDGE>
+INLINE void put_tile(int lane, T *to, int rows, int cols, const T (&sum)[TM][TN]) {
+    if constexpr (!EDGE && N % TN == 0 && (TN == 2 || TN == 4)) {
+        UNROLL for (int i = 0; i < TM; i++) {
+            Pack<TN> *const at = reinterpret_cast<Pack<TN> *>(to + (lane / 4 * TM + i) * N + lane % 4 * TN);
+            Pack<TN> run;
+            if (MODE == ADD) run = *at;
+            UNROLL for (int j = 0; j < TN; j++) run.at[j] = MODE == ADD ? run.at[j] + sum[i][j] : sum[i][j];
+            *at = run;
+        }
+    } else {
+        each_of_lane<TM, TN>(lane, rows, cols, sum, [&](int m, int n, T x) { put<MODE>(to + m * N + n, x); });
+    }
+}
+
+// What parts of a sum have left in the room, added in their order: to[i] (+)= start(i) + room[i] + room[SIZE + i] + ...
+template <int SIZE, int PARTS, int MODE, class Begin> INLINE void add_parts(const Team &team, T *to, Begin begin) {
+    each<SIZE>(team, [&](int i) {
+        T sum = begin(i);
+        UNROLL_BY(8) for (int part = 0; part < PARTS; part++) sum += team.room[part * SIZE + i];
+        put<MODE>(to + i, sum);
+    });
+}
+
+// C[m][n] (+)= start + sum over k of A[m][k] B[k][n] by warps; PARTS of them share the terms of a tile.
+template <int M, int N, int K, int AM, int AK, int BK, int BN, int MODE, int START, int TM, int TN, int KV, int PARTS>
+FUNCTION void product_by_warps(Team team, const T *a, const T *b, const T *start, T *c) {
+    constexpr int round = 4 * KV, part = (K + PARTS * round - 1) / (PARTS * round) * round;
+    constexpr int across = (N + 4 * TN - 1) / (4 * TN), tiles = (M + 8 * TM - 1) / (8 * TM) * across;
+    constexpr bool m_edge = M % (8 * TM) != 0, n_edge = N % (4 * TN) != 0, k_edge = K % round != 0;
+    constexpr int ahead = CLUSTER > 1 ? 4 : 2;
+    ROLLED for (int item = team.me; item < tiles * PARTS * 32; item += team.size) {
+        const int lane = item % 32, tile = item / 32 % tiles, p = item / 32 / tiles;
+        const int m0 = tile / across * 8 * TM, n0 = tile % across * 4 * TN, k0 = p * part;
+        const int count = K - k0 < part ? K - k0 : part;
+        T sum[TM][TN] = {};
+        accumulate_by_warp<TM, TN, KV, ahead, true, AM, AK, BK, BN, m_edge || k_edge, n_edge || k_edge>(
+            lane, a + m0 * AM + k0 * AK, b + k0 * BK + n0 * BN, M - m0, N - n0, count, sum);
+        if constexpr (PARTS > 1) {
+            put_tile<WRITE, N, TM, TN, m_edge || n_edge>(lane, team.room + (p * M + m0) * N + n0, M - m0, N - n0, sum);
+        } else if constexpr (START == ZERO) {
+            put_tile<MODE, N, TM, TN, m_edge || n_edge>(lane, c + m0 * N + n0, M - m0, N - n0, sum);
+        } else {
+            each_of_lane<TM, TN>(lane, M - m0, N - n0, sum, [&](int m, int n, T x) {
+                const int at = (m0 + m) * N + n0 + n;
+                put<MODE>(c + at, x + start[START == PER_ROW ? m0 + m : at]);
+            });
+        }
+    }
+    if constexpr (PARTS > 1) {
+        meet(team);
+        add_parts<M * N, PARTS, MODE>(team, c, [&](int i) {
+            return START == ZERO ? T(0) : start[START == PER_ROW ? i / N : i];
+        });
+    }
+}
+
+// A slab of the product of a field [KX][KY] with a matrix along each axis: `count` of R rows with C columns, by one block.
+// The matrix of x is [KX][APART], of which R columns count, the one of y is [KY][C].
+template <int R, int KX, int KY, int APART, int C, int MODE>
+FUNCTION void along_both_axes(Team block, const T *x, const T *from, const T *y, T *near, T *to, int count) {
+#ifdef MATRIX_UNITS
+    // Both products have few columns and few terms: warps share the terms, and their parts are added in shared memory.
+    constexpr int warps = THREADS / 32, wide = (R + 7) / 8 * 8;
+    constexpr int tiles_x = (KY + 15) / 16 * (wide / 8), parts_x = tiles_x < warps ? warps / tiles_x : 1;
+    constexpr int tiles_y = (C + 15) / 16 * (wide / 8), parts_y = tiles_y < warps ? warps / tiles_y : 1;
+    constexpr int part_x = (KX + parts_x * 8 - 1) / (parts_x * 8) * 8;
+    constexpr int part_y = (KY + parts_y * 8 - 1) / (parts_y * 8) * 8;
+    T *const parts = near + KY * wide; // the product along x lies before them, [KY][wide]
+    const int lane = block.me % 32, g = lane / 4, t = lane % 4;
+    // The matrix of y is asked for first: with one tile per warp it arrives while the product along x is computed.
+    constexpr bool early = tiles_y * parts_y <= warps;
+    constexpr int rounds = early ? part_y / 8 : 1;
+    T left[rounds][2][2] = {};
+    const auto read_y = [&](int w, int r) {
+        const int m = w % tiles_y / (wide / 8) * 16 + g * 2, k0 = w / tiles_y * part_y, k = k0 + r * 8 + t * 2;
+        const int end = KY - k0 < part_y ? KY : k0 + part_y;
+        read_part<2, 2, 1, C, C % 16 != 0 || KY % 8 != 0>(y + k * C + m, C - m, end - k, left[r % rounds]);
+    };
+    if (early && block.me / 32 < tiles_y * parts_y) {
+        UNROLL for (int r = 0; r < rounds; r++) read_y(block.me / 32, r);
+    }
+    ROLLED for (int w = block.me / 32; w < tiles_x * parts_x; w += warps) {
+        const int tile = w % tiles_x, p = w / tiles_x, m0 = tile / (wide / 8) * 16, n0 = tile % (wide / 8) * 8;
+        const int k0 = p * part_x, terms = KX - k0 < part_x ? KX - k0 : part_x;
+        T sum[2][2] = {};
+        accumulate_by_warp<2, 2, 2, 4, true, 1, KY, APART, 1, KY % 16 != 0 || KX % 8 != 0, true>(
+            lane, from + k0 * KY + m0, x + k0 * APART + n0, KY - m0, R - n0, terms, sum);
+        put_tile<WRITE, wide, 2, 2, KY % 16 != 0>(lane, parts + (p * KY + m0) * wide + n0, KY - m0, wide, sum);
+    }
+    __syncthreads();
+    each<KY * wide>(block, [&](int i) {
+        T sum = 0;
+        UNROLL for (int p = 0; p < parts_x; p++) sum += parts[p * KY * wide + i];
+        near[i] = sum;
+    });
+    __syncthreads();
+    ROLLED for (int w = block.me / 32; w < tiles_y * parts_y; w += warps) {
+        const int tile = w % tiles_y, p = w / tiles_y, m0 = tile / (wide / 8) * 16, n0 = tile % (wide / 8) * 8;
+        const int k0 = p * part_y, terms = KY - k0 < part_y ? KY - k0 : part_y;
+        T sum[2][2] = {};
+        UNROLL for (int r = 0; r < part_y / 8; r++) {
+            if (!early) read_y(w, r);
+            T right[1][2][1] = {};
+            read_right<1, 2, 2, wide, 1, KY % 8 != 0>(lane, near + (k0 + r * 8) * wide + n0, wide, terms - r * 8, right);
+            add_products<2, 2, 2>(left[early ? r : 0], right[0], sum);
+        }
+        put_tile<WRITE, wide, 2, 2, C % 16 != 0>(lane, parts + (p * C + m0) * wide + n0, C - m0, wide, sum);
+    }
+    __syncthreads();
+    ROLLED for (int i = block.me; i < R * C; i += THREADS) {
+        const int r = i / C, c = i % C;
+        T sum = 0;
+        UNROLL for (int p = 0; p < parts_y; p++) sum += parts[(p * C + c) * wide + r];
+        if (r < count) put<MODE>(to + i, sum);
+    }
+#else
+    tiles_of<R, KY, KX, 1, APART, KY, 1, WRITE, ZERO, 1, 1, 1, 1, false>(block, x, from, nullptr, near, R);
+    meet(block);
+    tiles_of<R, C, KY, KY, 1, C, 1, MODE, ZERO, 1, 1, 1, 1, true>(block, near, y, nullptr, to, count);
+#endif
+}
