@@ -94,7 +94,7 @@ fn reproduce(request: &Reproduce, chosen: Vec<&Experiment>, crew: &Crew) -> Resu
         let earlier = out.join(format!("{}.json", results.name));
         if let Some(tasks) = workshop.tasks.as_ref().filter(|_| earlier.exists()) {
             let earlier = Results::read(&earlier).map_err(LabError::from)?;
-            results = results.beside(earlier, tasks).map_err(LabError::from)?;
+            results = results.beside(earlier, tasks, workshop.rows.as_deref()).map_err(LabError::from)?;
         }
         results.write(&out).map_err(LabError::from)?;
         if request.json { print_json(&results)? } else { show(&results, &out) }

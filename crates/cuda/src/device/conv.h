@@ -14,7 +14,7 @@ FUNCTION void conv_patch(Team team, const T *x, const T *w, const T *b, T *y) {
             if (i + a < 1 || i + a > PX) continue;
             // the taps of one line and their channels follow each other
             const T *const from = x + ((i + a - 1) * PY + j + left - 1) * IN * AGENTS + n0;
-            accumulate_by_warp<TM, TN, 2, 6, false, 1, OUT, AGENTS, 1, m_edge || k_edge, n_edge || k_edge>(
+            accumulate_by_warp<TM, TN, 2, 4, 1, OUT, AGENTS, 1, m_edge || k_edge, n_edge || k_edge>(
                 lane, w + (a * 3 + left) * IN * OUT + m0, from, OUT - m0, AGENTS - n0, (right - left) * IN, sum);
         }
         UNROLL for (int r = 0; r < TM; r++) {
@@ -49,30 +49,11 @@ FUNCTION void conv_patch_reverse_x(Team team, const T *w, const T *dy, T *dx) {
         const int lane = item % 32, tile = item / 32 % tiles, p = item / 32 / tiles;
         const int m0 = tile / across * 8 * TM, n0 = tile % across * 4 * TN, i = p / PY, j = p % PY;
         T sum[TM][TN] = {};
-        // the adjoints of as many taps of a line at once as there are registers for
-        constexpr int taps = OUT > 32 ? 1 : 3;
-        ROLLED for (int at = 0; at < 9; at += taps) {
-            const int qi = i - at / 3 + 1;
-            if (qi < 0 || qi >= PX) continue;
-            const auto count = [&](int c) { return j - c + 1 >= 0 && j - c + 1 < PY ? OUT : 0; };
-            const auto from = [&](int c) { return dy + (qi * PY + j - c + 1) * OUT * AGENTS + n0; };
-            const auto with = [&](int c) { return w + ((at / 3 * 3 + c) * IN + m0) * OUT; };
-#ifdef MATRIX_UNITS
-            T right[taps][(OUT + 15) / 16][4][TN / 2];
-            UNROLL for (int c = 0; c < taps; c++) {
-                read_right<(OUT + 15) / 16, TN, 4, AGENTS, 1, n_edge || k_edge>(lane, from(at % 3 + c), AGENTS - n0,
-                                                                                count(at % 3 + c), right[c]);
-            }
-            UNROLL for (int c = 0; c < taps; c++) {
-                multiply_left<(OUT + 15) / 16, TM, TN, 4, OUT, 1, m_edge || k_edge>(lane, with(at % 3 + c), IN - m0,
-                                                                                    count(at % 3 + c), right[c], sum);
-            }
-#else
-            for (int c = at % 3; c < at % 3 + taps; c++) {
-                accumulate_by_warp<TM, TN, 4, 1, false, OUT, 1, AGENTS, 1, m_edge || k_edge, n_edge || k_edge>(
-                    lane, with(c), from(c), IN - m0, AGENTS - n0, count(c), sum);
-            }
-#endif
+        ROLLED for (int tap = 0; tap < 9; tap++) {
+            const int qi = i - tap / 3 + 1, qj = j - tap % 3 + 1;
+            if (qi < 0 || qj < 0 || qi >= PX || qj >= PY) continue;
+            accumulate_by_warp<TM, TN, 4, 2, OUT, 1, AGENTS, 1, m_edge || k_edge, n_edge || k_edge>(
+                lane, w + (tap * IN + m0) * OUT, dy + (qi * PY + qj) * OUT * AGENTS + n0, IN - m0, AGENTS - n0, OUT, sum);
         }
         T *const to = dx + (p * IN + m0) * AGENTS + n0;
         put_tile<MODE, AGENTS, TM, TN, m_edge || n_edge>(lane, to, IN - m0, AGENTS - n0, sum);

@@ -43,7 +43,7 @@ INLINE void split(T x, unsigned &high, unsigned &low) {
 // Adds to the numbers of a lane what its warp has of A [8 TM][4 KV] and B [4 KV][4 TN]. Rows and columns are dealt out so
 // that the factors and the sums of a lane are neighbours: row g of the tile number i of C is row g TM + 2 i, row g + 8
 // the one after it, column c of the tile number j is column c TN / 2 + j, and the terms t and t + 4 of the product
-// number s are t KV + 2 s and the one after it.
+// number s are two terms that both factors have of the lane.
 template <int TM, int TN, int KV>
 INLINE void add_products(const T (&left)[TM][KV], const T (&right)[KV][TN / 2], T (&sum)[TM][TN]) {
 #ifdef MATRIX_UNITS
@@ -69,56 +69,25 @@ INLINE void add_products(const T (&left)[TM][KV], const T (&right)[KV][TN / 2], 
 #endif
 }
 
-// What a lane needs of B [count][cols] for rounds of 4 KV terms. All of it is asked for before any of it is used.
-template <int ROUNDS, int TN, int KV, int BK, int BN, bool EDGE>
-INLINE void read_right(int lane, const T *b, int cols, int count, T (&right)[ROUNDS][KV][TN / 2]) {
-    const int g = lane / 4, t = lane % 4;
-    UNROLL for (int r = 0; r < ROUNDS; r++) {
-        const int k = r * 4 * KV;
-        if (k < count) {
-            read_part<KV, TN / 2, BK, BN, EDGE>(b + (k + t * KV) * BK + g * (TN / 2) * BN, count - k - t * KV,
-                                                cols - g * (TN / 2), right[r]);
-        }
-    }
-}
-
-// Adds its products with A [rows][count].
-template <int ROUNDS, int TM, int TN, int KV, int AM, int AK, bool EDGE>
-INLINE void multiply_left(int lane, const T *a, int rows, int count, const T (&right)[ROUNDS][KV][TN / 2],
-                          T (&sum)[TM][TN]) {
-    const int g = lane / 4, t = lane % 4;
-    UNROLL for (int r = 0; r < ROUNDS; r++) {
-        const int k = r * 4 * KV;
-        if (k < count) {
-            T left[TM][KV];
-            read_part<TM, KV, AM, AK, EDGE>(a + g * TM * AM + (k + t * KV) * AK, rows - g * TM, count - k - t * KV, left);
-            add_products<TM, TN, KV>(left, right[r], sum);
-        }
-    }
-}
-
 // Adds the products of `count` terms to the numbers of a lane. A and B are given where the tile of the warp begins;
-// of its rows and columns the first ones exist. The numbers of AHEAD rounds are asked for at once, those of A only if it
-// is FAR: shared memory answers soon.
-template <int TM, int TN, int KV, int AHEAD, bool FAR, int AM, int AK, int BK, int BN, bool A_EDGE, bool B_EDGE>
+// of its rows and columns the first ones exist. The numbers of AHEAD rounds are asked for at once. Where a factor lies
+// along k, the KV terms of a lane are neighbours; elsewhere they are 4 apart, so that the lanes of a warp read whole
+// lines of memory.
+template <int TM, int TN, int KV, int AHEAD, int AM, int AK, int BK, int BN, bool A_EDGE, bool B_EDGE>
 INLINE void accumulate_by_warp(int lane, const T *a, const T *b, int rows, int cols, int count, T (&sum)[TM][TN]) {
+    const int g = lane / 4, t = lane % 4;
 #ifdef MATRIX_UNITS
-    constexpr int round = 4 * KV;
-    if constexpr (FAR) {
-        UNROLL_BY(AHEAD) for (int k = 0; k < count; k += round) {
-            T right[1][KV][TN / 2];
-            read_right<1, TN, KV, BK, BN, B_EDGE>(lane, b + k * BK, cols, count - k, right);
-            multiply_left<1, TM, TN, KV, AM, AK, A_EDGE>(lane, a + k * AK, rows, count - k, right, sum);
-        }
-    } else {
-        ROLLED for (int k = 0; k < count; k += AHEAD * round) {
-            T right[AHEAD][KV][TN / 2];
-            read_right<AHEAD, TN, KV, BK, BN, B_EDGE>(lane, b + k * BK, cols, count - k, right);
-            multiply_left<AHEAD, TM, TN, KV, AM, AK, A_EDGE>(lane, a + k * AK, rows, count - k, right, sum);
-        }
+    constexpr int NT = TN / 2, apart = AK == 1 || BK == 1 ? 1 : 4, own = apart == 1 ? KV : 1;
+    a += g * TM * AM + t * own * AK;
+    b += t * own * BK + g * NT * BN;
+    UNROLL_BY(AHEAD) for (int k = 0; k < count; k += 4 * KV) {
+        const int exist = (count - k - t * own + apart - 1) / apart;
+        T left[TM][KV], right[KV][NT];
+        read_part<TM, KV, AM, apart * AK, A_EDGE>(a + k * AK, rows - g * TM, exist, left);
+        read_part<KV, NT, apart * BK, BN, B_EDGE>(b + k * BK, exist, cols - g * NT, right);
+        add_products<TM, TN, KV>(left, right, sum);
     }
 #else
-    const int g = lane / 4, t = lane % 4;
     for (int k = 0; k < count; k++) {
         for (int i = 0; i < TM; i++) {
             for (int j = 0; j < TN; j++) {
@@ -178,7 +147,7 @@ FUNCTION void product_by_warps(Team team, const T *a, const T *b, const T *start
         const int m0 = tile / across * 8 * TM, n0 = tile % across * 4 * TN, k0 = p * part;
         const int count = K - k0 < part ? K - k0 : part;
         T sum[TM][TN] = {};
-        accumulate_by_warp<TM, TN, KV, ahead, true, AM, AK, BK, BN, m_edge || k_edge, n_edge || k_edge>(
+        accumulate_by_warp<TM, TN, KV, ahead, AM, AK, BK, BN, m_edge || k_edge, n_edge || k_edge>(
             lane, a + m0 * AM + k0 * AK, b + k0 * BK + n0 * BN, M - m0, N - n0, count, sum);
         if constexpr (PARTS > 1) {
             put_tile<WRITE, N, TM, TN, m_edge || n_edge>(lane, team.room + (p * M + m0) * N + n0, M - m0, N - n0, sum);
@@ -228,7 +197,7 @@ FUNCTION void along_both_axes(Team block, const T *x, const T *from, const T *y,
         const int tile = w % tiles_x, p = w / tiles_x, m0 = tile / (wide / 8) * 16, n0 = tile % (wide / 8) * 8;
         const int k0 = p * part_x, terms = KX - k0 < part_x ? KX - k0 : part_x;
         T sum[2][2] = {};
-        accumulate_by_warp<2, 2, 2, 4, true, 1, KY, APART, 1, KY % 16 != 0 || KX % 8 != 0, true>(
+        accumulate_by_warp<2, 2, 2, 4, 1, KY, APART, 1, KY % 16 != 0 || KX % 8 != 0, true>(
             lane, from + k0 * KY + m0, x + k0 * APART + n0, KY - m0, R - n0, terms, sum);
         put_tile<WRITE, wide, 2, 2, KY % 16 != 0>(lane, parts + (p * KY + m0) * wide + n0, KY - m0, wide, sum);
     }
@@ -245,9 +214,10 @@ FUNCTION void along_both_axes(Team block, const T *x, const T *from, const T *y,
         T sum[2][2] = {};
         UNROLL for (int r = 0; r < part_y / 8; r++) {
             if (!early) read_y(w, r);
-            T right[1][2][1] = {};
-            read_right<1, 2, 2, wide, 1, KY % 8 != 0>(lane, near + (k0 + r * 8) * wide + n0, wide, terms - r * 8, right);
-            add_products<2, 2, 2>(left[early ? r : 0], right[0], sum);
+            T right[2][1];
+            const int k = r * 8 + t * 2;
+            read_part<2, 1, wide, 1, KY % 8 != 0>(near + (k0 + k) * wide + n0 + g, terms - k, 1, right);
+            add_products<2, 2, 2>(left[early ? r : 0], right, sum);
         }
         put_tile<WRITE, wide, 2, 2, C % 16 != 0>(lane, parts + (p * C + m0) * wide + n0, C - m0, wide, sum);
     }

@@ -69,13 +69,16 @@ impl Shared {
         let warps = (threads / LANES).max(1);
         let mut best = (f64::INFINITY, Shared { tile: [2, 2], parts: 1 });
         for [tm, tn] in LANE_TILES {
-            for parts in [1, 2, 4, 8, 16, 32, 64].into_iter().filter(|parts| *parts == 1 || parts * 8 * kv <= k) {
+            for parts in
+                [1, 2, 4, 8, 16, 32, 64].into_iter().filter(|parts| *parts == 1 || parts * 8 * kv <= k)
+            {
                 let items = m.div_ceil(8 * tm) * n.div_ceil(4 * tn) * parts;
                 let rounds = items.div_ceil(warps) as f64;
                 let beside = items.min(warps).div_ceil((warps / 4).max(1)) as f64;
-                // the products of the warps beside, or the wait for global memory
-                let step = (beside * lane_cycles([tm, tn])).max(150.0);
-                let adding = if parts > 1 { 600.0 + (m * n * parts) as f64 / threads as f64 * 20.0 } else { 0.0 };
+                // the wait for global memory, and the products of the warps beside
+                let step = 80.0 + beside * lane_cycles([tm, tn]);
+                let adding =
+                    if parts > 1 { 600.0 + (m * n * parts) as f64 / threads as f64 * 20.0 } else { 0.0 };
                 let cycles = rounds * ((k / parts).div_ceil(8) as f64 * step + 200.0) + adding;
                 if cycles < best.0 {
                     best = (cycles, Shared { tile: [tm, tn], parts });
@@ -89,10 +92,10 @@ impl Shared {
 /// Rows and columns of a lane.
 const LANE_TILES: [[usize; 2]; 4] = [[4, 4], [2, 4], [4, 2], [2, 2]];
 
-/// Cycles of a warp for 8 terms, roughly: three products of matrix units per tile of 16 x 8, and three
-/// instructions per factor.
+/// Cycles of a warp for 8 terms, roughly: three products of the matrix units per tile of 16 x 8, or the
+/// reading of the factors, which takes about as long for any tile.
 fn lane_cycles([tm, tn]: [usize; 2]) -> f64 {
-    4.8 * (tm * tn) as f64 + 3.0 * (2 * tm + tn) as f64
+    (4.8 * (tm * tn) as f64).max(64.0)
 }
 
 /// The rows and columns of a lane for as many products of m x n as there are points.

@@ -24,6 +24,7 @@ use cinoc_learn::files::{FileError, write_atomically};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::experiments::TABLE_ROWS;
 use crate::figures::{Format, SaveError};
 
 /// The results of an experiment.
@@ -93,6 +94,9 @@ pub enum ResultsError {
     },
 }
 
+/// The column with the name of a preset.
+pub const PRESET: &str = "preset";
+
 impl Results {
     /// Writes `NAME.json`, `NAME.md`, a CSV file per table and figures per chart into a folder.
     pub fn write(&self, folder: &Path) -> Result<(), ResultsError> {
@@ -121,8 +125,15 @@ impl Results {
 
     /// Adds the results of an earlier complete run for the tasks that were not measured now, in the order of
     /// that run. Rows, curves and findings start with the name of their task; a chart whose title starts with
-    /// one is about that task only. The cost is that of the complete run.
-    pub fn beside(mut self, earlier: Results, measured: &[String]) -> Result<Results, ResultsError> {
+    /// one is about that task only. Where the second column is the preset, `rows` names the presets that were
+    /// measured, and findings start with `TASK (PRESET)`; without it all were. The cost is that of the
+    /// complete run.
+    pub fn beside(
+        mut self,
+        earlier: Results,
+        measured: &[String],
+        rows: Option<&[String]>,
+    ) -> Result<Results, ResultsError> {
         let of_row = |row: &Vec<Cell>| row[0].shown();
         let first_word = |text: &str| text.split([' ', ':', ',']).next().unwrap_or_default().to_string();
         let order: Vec<String> =
@@ -140,10 +151,21 @@ impl Results {
             let Some(before) = before.filter(|before| before.columns == table.columns) else {
                 return Err(ResultsError::OtherForm { name: self.name, table: table.name.clone() });
             };
-            table.rows.extend(before.rows.iter().filter(|row| other(of_row(row))).cloned());
-            table.rows.sort_by_key(|row| place(of_row(row)));
+            let by_preset = table.columns.get(1).is_some_and(|column| column == PRESET);
+            let other_preset =
+                |row: &[Cell]| by_preset && rows.is_some_and(|rows| !rows.contains(&row[1].shown()));
+            let kept = before.rows.iter().filter(|row| other(of_row(row)) || other_preset(row));
+            table.rows.extend(kept.cloned());
+            let preset =
+                |row: &[Cell]| TABLE_ROWS.iter().position(|known| by_preset && *known == row[1].shown());
+            table.rows.sort_by_key(|row| (place(of_row(row)), preset(row)));
         }
-        self.findings.extend(earlier.findings.into_iter().filter(|finding| other(first_word(finding))));
+        let other_preset = |finding: &str| {
+            let preset = finding.split_once(" (").and_then(|(_, rest)| Some(rest.split_once(')')?.0));
+            rows.is_some_and(|rows| preset.is_some_and(|preset| !rows.iter().any(|row| row == preset)))
+        };
+        let kept = earlier.findings.into_iter().filter(|text| other(first_word(text)) || other_preset(text));
+        self.findings.extend(kept);
         self.findings.sort_by_key(|finding| place(first_word(finding)));
         for before in earlier.charts {
             if of_one_task(&before) && !other(of_chart(&before)) {
@@ -220,15 +242,36 @@ mod tests {
             Results { findings, tables: vec![table], charts, ..results() }
         };
         let earlier = of(&[("fkpp1d", 1.0), ("heat1d", 2.0), ("heat2d", 4.0)]);
-        let merged = of(&[("heat1d", 5.0)]).beside(earlier, &["heat1d".to_string()]).unwrap();
+        let merged = of(&[("heat1d", 5.0)]).beside(earlier, &["heat1d".to_string()], None).unwrap();
         assert_eq!(merged, of(&[("fkpp1d", 1.0), ("heat1d", 5.0), ("heat2d", 4.0)]));
+    }
+
+    #[test]
+    fn presets_measured_again_leave_the_others_of_their_task() {
+        let of = |rows: &[(&str, &str, f64)]| {
+            let mut table = Table::new("main", "Loss.", &["task", PRESET, "loss"]);
+            rows.iter().for_each(|(task, preset, loss)| {
+                table.row([(*task).into(), (*preset).into(), (*loss).into()]);
+            });
+            let findings =
+                rows.iter().map(|(task, preset, loss)| format!("{task} ({preset}): {loss}")).collect();
+            Results { findings, tables: vec![table], charts: Vec::new(), ..results() }
+        };
+        let (heat, paper) = (["heat2d".to_string()], ["paper".to_string()]);
+        let earlier = of(&[("ks1d", "paper", 1.0), ("heat2d", "default", 2.0), ("heat2d", "paper", 3.0)]);
+        let merged = of(&[("heat2d", "paper", 4.0)]).beside(earlier, &heat, Some(&paper)).unwrap();
+        let mut found = merged.findings.clone();
+        found.sort();
+        assert_eq!(found, ["heat2d (default): 2", "heat2d (paper): 4", "ks1d (paper): 1"]);
+        let all = of(&[("ks1d", "paper", 1.0), ("heat2d", "default", 2.0), ("heat2d", "paper", 4.0)]);
+        assert_eq!(merged.tables, all.tables);
     }
 
     #[test]
     fn an_earlier_file_of_another_form_is_refused() {
         let mut earlier = results();
         earlier.tables[0].columns[1] = "error".into();
-        let message = results().beside(earlier, &[]).unwrap_err().to_string();
+        let message = results().beside(earlier, &[], None).unwrap_err().to_string();
         assert!(message.contains("cardinality.json was made by other code"), "{message}");
     }
 

@@ -68,21 +68,21 @@ impl Job {
 }
 
 impl Workshop<'_> {
-    /// Trains those of these configs that are not trained yet, each on one rank of the team. In a process by
-    /// itself they are trained when their policies are asked for.
+    /// Trains those of these configs that are not trained yet, each on one rank of the team.
     pub fn prepare(&self, what: &str, configs: &[Config]) -> Result<(), LabError> {
         let mut missing: Vec<&Config> = Vec::new();
-        for config in configs.iter().filter(|_| self.team.has_followers()) {
+        for config in configs {
             let known = |other: &&Config| run_name(other) == run_name(config);
             if !self.is_trained(config) && !missing.iter().any(known) {
                 missing.push(config);
             }
         }
-        // all ranks share the work of a training that is the only one
-        if missing.len() < 2 {
-            return Ok(());
-        }
         let work: Vec<f64> = missing.iter().map(|config| training_work(config)).collect();
+        // all ranks share the work of a training that is the only one
+        if !self.team.has_followers() || missing.len() < 2 {
+            self.watch.begin(what, work.iter().sum());
+            return missing.into_iter().try_for_each(|config| self.outcome(config).map(|_| ()));
+        }
         let jobs = missing.into_iter().map(Job::training).collect();
         self.spread(what, jobs, &work, None).map(|_| ())
     }
