@@ -1,7 +1,6 @@
 //! Arguments of `cinoc reproduce`.
 
-use super::at_least_one;
-use crate::work::Device;
+use super::{Computer, at_least_one};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -42,12 +41,8 @@ pub struct Reproduce {
     /// Folder for runs and measurements [default: runs/lab, or runs/quick].
     #[arg(long, value_name = "DIR")]
     pub runs: Option<PathBuf>,
-    /// Threads; the results, except times, do not depend on it.
-    #[arg(long, value_parser = at_least_one)]
-    pub threads: Option<usize>,
-    /// Where to compute: cpu, cuda, or cuda:N for the GPU number N. A GPU gives other last digits than a CPU.
-    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
-    pub device: Device,
+    #[command(flatten)]
+    pub on: Computer,
     /// Print one JSON object per experiment.
     #[arg(long)]
     pub json: bool,

@@ -9,6 +9,7 @@ pub use self::engine::{Bench, CheckGradients, Precision, Trace, Verify};
 pub use self::experiment::Reproduce;
 pub use self::policy::{Act, Eval, Export, Plot, Record, Subject, Sweep, View};
 pub use self::train::{Train, TrainOptions};
+use crate::work::Device;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Learn one small policy that controls a field, and run it with any number of actuators.
@@ -25,6 +26,17 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// What computes.
+#[derive(Args)]
+pub struct Computer {
+    /// Threads; results, except times, do not depend on it.
+    #[arg(long, value_parser = at_least_one)]
+    pub threads: Option<usize>,
+    /// Where to compute: cpu, cuda, or cuda:N for the GPU number N. A GPU gives other last digits than a CPU.
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub device: Device,
 }
 
 #[derive(Subcommand)]

@@ -1,7 +1,6 @@
 //! Arguments of the commands that use a policy.
 
-use super::at_least_one;
-use crate::work::Device;
+use super::{Computer, at_least_one};
 use crate::work::training::REPORT_CASES;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -58,12 +57,8 @@ pub struct Subject {
     /// Let a fraction of the agents fail from a control step on, such as 0.3@100.
     #[arg(long, value_name = "SHARE@STEP")]
     pub fail: Option<String>,
-    /// Threads; the result does not depend on it.
-    #[arg(long, value_parser = at_least_one)]
-    pub threads: Option<usize>,
-    /// Where to compute: cpu, cuda, or cuda:N for the GPU number N. A GPU gives other last digits than a CPU.
-    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
-    pub device: Device,
+    #[command(flatten)]
+    pub on: Computer,
 }
 
 #[derive(Args)]
@@ -271,12 +266,8 @@ pub struct Sweep {
     /// nothing is written.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Threads; the result does not depend on it.
-    #[arg(long, value_parser = at_least_one)]
-    pub threads: Option<usize>,
-    /// Where to compute: cpu, cuda, or cuda:N for the GPU number N. A GPU gives other last digits than a CPU.
-    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
-    pub device: Device,
+    #[command(flatten)]
+    pub on: Computer,
     /// Print one JSON object, with all digits.
     #[arg(long)]
     pub json: bool,

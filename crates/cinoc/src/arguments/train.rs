@@ -1,7 +1,6 @@
 //! Arguments of `cinoc train`.
 
-use super::{Preset, at_least_one};
-use crate::work::Device;
+use super::{Computer, Preset};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -45,12 +44,8 @@ pub struct Train {
     /// Seed of every random number of the run (setting train.seed).
     #[arg(long)]
     pub seed: Option<u64>,
-    /// Threads; the result does not depend on it.
-    #[arg(long, value_parser = at_least_one)]
-    pub threads: Option<usize>,
-    /// Where to compute: cpu, cuda, or cuda:N for the GPU number N. A GPU gives other last digits than a CPU.
-    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
-    pub device: Device,
+    #[command(flatten)]
+    pub on: Computer,
     /// Updates of the parameters (setting train.updates). With --resume, more than the run has extend it: the
     /// added updates have a learning-rate schedule of their own.
     #[arg(long)]

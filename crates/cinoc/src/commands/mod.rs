@@ -33,7 +33,7 @@ fn resolved(subject: &Subject, tasks: &Tasks, watcher: &dyn Watcher) -> Result<(
         sets: subject.sets.clone(),
         fail: subject.fail.clone(),
         cases: CasesFrom::Named(subject.cases.clone()),
-        threads: crate::work::threads(subject.threads, subject.device)?,
+        threads: crate::work::threads(subject.on.threads, subject.on.device)?,
     };
     let resolved = resolve(&loaded.policy.config, &circumstances, watcher)?;
     Ok((loaded, resolved))

@@ -64,8 +64,8 @@ fn reproduce(request: &Reproduce, chosen: Vec<&Experiment>, crew: &Crew) -> Resu
     };
     let out = or(&request.out, RESULTS, "runs/quick/results");
     let folder = or(&request.runs, "runs/lab", "runs/quick");
-    let (bar, threads) = (Bar::new(), crew.threads(request.threads, request.device)?);
-    crew.warn(request.threads);
+    let (bar, threads) = (Bar::new(), crew.threads(request.on.threads, request.on.device)?);
+    crew.warn(request.on.threads);
     let mut workshop = Workshop::new(size, threads, request.seeds, folder, PathBuf::from("policies"), &bar);
     workshop.team = crew.team.clone();
     workshop.methods = known(&request.methods, "--methods", methods().iter().map(|method| method.name))?;

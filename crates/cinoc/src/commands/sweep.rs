@@ -16,8 +16,8 @@ pub fn run(request: &Sweep, tasks: &Tasks, crew: &Crew) -> Result<(), Failure> {
     // a wrong axis is told before a policy is looked for
     request.axis.parse::<Axis>().map_err(LabError::Sweep)?;
     let policy = load_policy(&request.policy, false, tasks, &Terminal::default())?.policy;
-    let (bar, threads) = (Bar::new(), crew.threads(request.threads, request.device)?);
-    crew.warn(request.threads);
+    let (bar, threads) = (Bar::new(), crew.threads(request.on.threads, request.on.device)?);
+    crew.warn(request.on.threads);
     let (values, team) = (request.values.as_deref(), &crew.team);
     let results = measure(&policy, &request.axis, values, request.cases, threads, team, &bar);
     bar.clear();

@@ -23,8 +23,8 @@ const SATURATED: f64 = 0.9;
 
 pub fn run(request: &Train, tasks: &Tasks, crew: &Crew) -> Result<(), Failure> {
     let (config, folder) = asked(request, tasks)?;
-    let threads = crew.threads(request.threads, request.device)?;
-    crew.warn(request.threads);
+    let threads = crew.threads(request.on.threads, request.on.device)?;
+    crew.warn(request.on.threads);
     let training = Training {
         config,
         folder: folder.clone(),

@@ -41,9 +41,9 @@ fn obey(crew: &Crew, tasks: &Tasks) {
 /// The threads that the command line asks for.
 fn asked() -> Option<usize> {
     match Arguments::try_parse().ok()?.command {
-        Command::Train(request) => request.threads,
-        Command::Sweep(request) => request.threads,
-        Command::Reproduce(request) => request.threads,
+        Command::Train(request) => request.on.threads,
+        Command::Sweep(request) => request.on.threads,
+        Command::Reproduce(request) => request.on.threads,
         _ => None,
     }
 }

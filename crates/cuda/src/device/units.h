@@ -88,14 +88,21 @@ INLINE void accumulate_by_warp(int lane, const T *a, const T *b, int rows, int c
         add_products<TM, TN, KV>(left, right, sum);
     }
 #else
-    for (int k = 0; k < count; k++) {
-        for (int i = 0; i < TM; i++) {
-            for (int j = 0; j < TN; j++) {
-                const int m = g * TM + i, n = t * TN + j;
-                if ((!A_EDGE || m < rows) && (!B_EDGE || n < cols)) sum[i][j] += a[m * AM + k * AK] * b[k * BK + n * BN];
+    const int down = !A_EDGE || rows - g * TM > TM ? TM : rows - g * TM;
+    const int across = !B_EDGE || cols - t * TN > TN ? TN : cols - t * TN;
+    const T *const left = a + g * TM * AM, *const right = b + t * TN * BN;
+    const auto add = [&](int height, int width) {
+        for (int k = 0; k < count; k++) {
+            for (int i = 0; i < height; i++) {
+                for (int j = 0; j < width; j++) sum[i][j] += left[i * AM + k * AK] * right[k * BK + j * BN];
             }
         }
-    }
+    };
+    // with whole tiles the compiler knows the loops
+    if (down == TM && across == TN)
+        add(TM, TN);
+    else
+        add(down, across);
 #endif
 }
 
