@@ -47,7 +47,7 @@ impl Provenance {
     /// The provenance of new results together with parts kept from an earlier file.
     pub(super) fn beside(mut self, earlier: Option<Provenance>) -> Provenance {
         let Some(earlier) = earlier else {
-            self.earlier.insert("no record".to_string());
+            self.earlier.insert("code before versions were recorded".to_string());
             return self;
         };
         self.earlier.extend(earlier.earlier);
