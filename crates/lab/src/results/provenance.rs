@@ -57,7 +57,11 @@ impl Provenance {
         for (name, hash) in earlier.policies {
             self.policies.entry(name).or_insert(hash);
         }
-        self.settings = format!("{}, {}", self.settings, earlier.settings);
+        for settings in earlier.settings.split(", ") {
+            if !self.settings.contains(settings) {
+                self.settings = format!("{}, {settings}", self.settings);
+            }
+        }
         self
     }
 
