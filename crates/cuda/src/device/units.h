@@ -42,8 +42,8 @@ INLINE void split(T x, unsigned &high, unsigned &low) {
 
 // Adds to the numbers of a lane what its warp has of A [8 TM][4 KV] and B [4 KV][4 TN]. Rows and columns are dealt out so
 // that the factors and the sums of a lane are neighbours: row g of the tile number i of C is row g TM + 2 i, row g + 8
-// the one after it, column c of the tile number j is column c TN / 2 + j, and the terms t and t + 4 of the product
-// number s are two terms that both factors have of the lane.
+// the one after it, and column c of the tile number j is column c TN / 2 + j. Which terms a lane has does not matter, if
+// both factors have the same ones.
 template <int TM, int TN, int KV>
 INLINE void add_products(const T (&left)[TM][KV], const T (&right)[KV][TN / 2], T (&sum)[TM][TN]) {
 #ifdef MATRIX_UNITS
