@@ -78,13 +78,15 @@ INLINE void accumulate_by_warp(int lane, const T *a, const T *b, int rows, int c
     const int g = lane / 4, t = lane % 4;
 #ifdef MATRIX_UNITS
     constexpr int NT = TN / 2, apart = AK == 1 || BK == 1 ? 1 : 4, own = apart == 1 ? KV : 1;
+    // rows that do not begin at multiples of what is read at once are read number by number
+    constexpr bool a_single = A_EDGE || (AM == 1 && AK % TM != 0), b_single = B_EDGE || (BN == 1 && BK % NT != 0);
     a += g * TM * AM + t * own * AK;
     b += t * own * BK + g * NT * BN;
     UNROLL_BY(AHEAD) for (int k = 0; k < count; k += 4 * KV) {
         const int exist = (count - k - t * own + apart - 1) / apart;
         T left[TM][KV], right[KV][NT];
-        read_part<TM, KV, AM, apart * AK, A_EDGE>(a + k * AK, rows - g * TM, exist, left);
-        read_part<KV, NT, apart * BK, BN, B_EDGE>(b + k * BK, exist, cols - g * NT, right);
+        read_part<TM, KV, AM, apart * AK, a_single>(a + k * AK, rows - g * TM, exist, left);
+        read_part<KV, NT, apart * BK, BN, b_single>(b + k * BK, exist, cols - g * NT, right);
         add_products<TM, TN, KV>(left, right, sum);
     }
 #else
