@@ -137,6 +137,27 @@ fn updates_in(folder: &Path) -> usize {
     fs::read_to_string(folder.join("run/metrics.jsonl")).unwrap_or_default().lines().count()
 }
 
+/// What a job leaves behind, and whether mpirun had to be killed: seldom, that of Open MPI 4.1 waits for itself for
+/// ever when all ranks have ended.
+fn ended(mut job: Child, ranks: &[u32]) -> (Output, bool) {
+    let gone = |rank: &u32| {
+        let state = fs::read_to_string(format!("/proc/{rank}/stat")).unwrap_or_default();
+        state.rsplit(')').next().is_none_or(|rest| rest.is_empty() || rest.starts_with(" Z"))
+    };
+    let (mut since, mut killed) = (None, false);
+    while job.try_wait().unwrap().is_none() {
+        if ranks.iter().all(gone) {
+            let since: &mut Instant = since.get_or_insert_with(Instant::now);
+            if since.elapsed() > Duration::from_secs(30) && !killed {
+                kill(job.id(), "-KILL");
+                killed = true;
+            }
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    (job.wait_with_output().unwrap(), killed)
+}
+
 #[test]
 fn a_lost_rank_ends_the_job_and_resume_gives_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
@@ -161,15 +182,19 @@ fn a_lost_rank_ends_the_job_and_resume_gives_the_same_bytes() {
             3 => kill(job.id(), "-TERM"),
             rank => kill(all[rank as usize], "-KILL"),
         }
-        let output = job.wait_with_output().unwrap();
+        let (output, killed) = ended(job, &all);
         let message = text(&output.stderr);
         let finished = folder.path().join("run/policy.safetensors").exists();
         if !finished {
             assert!(!output.status.success(), "attempt {attempt}: {message}");
             let told = message.lines().filter(|line| line.contains("with --resume")).count();
-            // of a rank that is lost before it has joined the others, mpirun tells
+            // of a rank that is lost before it has joined the others, mpirun tells; what the ranks said may be lost
+            // with a mpirun that was killed
             let began = folder.path().join("run/config.toml").exists();
-            assert!(told == 1 || (!began && message.contains("exited on signal")), "{attempt}: {message}");
+            assert!(
+                told == 1 || killed || (!began && message.contains("exited on signal")),
+                "{attempt}: {message}"
+            );
             assert!(!message.contains("panicked"), "{message}");
         }
         // a run that was killed before it began is begun
