@@ -137,8 +137,8 @@ fn updates_in(folder: &Path) -> usize {
     fs::read_to_string(folder.join("run/metrics.jsonl")).unwrap_or_default().lines().count()
 }
 
-/// What a job leaves behind, and whether mpirun had to be killed: seldom, that of Open MPI 4.1 waits for itself for
-/// ever when all ranks have ended.
+/// What a job leaves behind, and whether mpirun had to be killed: seldom, that of Open MPI 4.1 never ends
+/// although all its ranks have.
 fn ended(mut job: Child, ranks: &[u32]) -> (Output, bool) {
     let gone = |rank: &u32| {
         let state = fs::read_to_string(format!("/proc/{rank}/stat")).unwrap_or_default();
@@ -188,8 +188,8 @@ fn a_lost_rank_ends_the_job_and_resume_gives_the_same_bytes() {
         if !finished {
             assert!(!output.status.success(), "attempt {attempt}: {message}");
             let told = message.lines().filter(|line| line.contains("with --resume")).count();
-            // of a rank that is lost before it has joined the others, mpirun tells; what the ranks said may be lost
-            // with a mpirun that was killed
+            // of a rank that is lost before it has joined the others, mpirun tells; what the ranks said may
+            // be lost with an mpirun that was killed
             let began = folder.path().join("run/config.toml").exists();
             assert!(
                 told == 1 || killed || (!began && message.contains("exited on signal")),

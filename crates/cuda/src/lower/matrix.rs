@@ -184,8 +184,8 @@ fn both_axes(lower: &mut Lower, node: &Node, reversed: bool, from: Slot, to: To)
     let (c, t, from_name) = (y.rows, to.slot.name(), from.name());
     let work = 2.0 * (height * (x.cols * y.cols + y.cols * c)) as f64;
     let text = format!(
-        "meet(one); EACH_SLAB(s, one) {{ along_both_axes<{rows}, {}, {}, {height}, {c}, {}>(one, {along_x} + s * \
-         {rows}, {from_name}, {along_y}, local, {t} + s * {}, {} - s * {rows}); }}",
+        "meet(one); EACH_SLAB(s, one) {{ along_both_axes<{rows}, {}, {}, {height}, {c}, {}>(one, \
+         {along_x} + s * {rows}, {from_name}, {along_y}, local, {t} + s * {}, {} - s * {rows}); }}",
         x.cols,
         y.cols,
         to.mode,
