@@ -4,7 +4,7 @@ import numpy as np
 
 # what holds where the config of an earlier version does not say it
 EARLIER = {"observe": {"gradient": True, "target": False, "crowd": False, "crowd_ref": 1, "crowd_limit": 0},
-           "policy": {"share": "none"}}
+           "policy": {"share": "none", "rest": False}}
 
 def read(path):
     """The tensors and the metadata of a safetensors file."""
@@ -55,13 +55,8 @@ def act(p, config, z, target, xi):
     ring, length, sigma, n_ref = config["task"] == "ks1d", grid["length"], do["sigma"], see["n_ref"]
     stride = (len(z) - (not ring)) // (n_ref - (not ring))
     e = (z - target)[::stride]
-    fields = [e] + [differences(e, ring)] * see["gradient"] + [target[::stride]] * see["target"]
     cut = (xi, see["window"], (n_ref - (not ring)) / length, ring, see["sampling"] == "linear")
     matrix = resampling(see["window"], see["points"]).T
-    h = np.hstack([windows(field, *cut) @ matrix for field in fields])
-    for layer in ("branch.0", "branch.1"):
-        h = h @ p[layer + ".w"] + p[layer + ".b"]
-        h = np.tanh(h / (np.linalg.norm(h, axis=1, keepdims=True) + 1))
     rho, towards = crowd(xi, sigma, length, ring)
     rho_wide, towards_wide = crowd(xi, 2 * sigma, length, ring)
     limit = see["crowd_limit"] or np.inf
@@ -72,7 +67,15 @@ def act(p, config, z, target, xi):
     t = np.hstack(waves + told * see["crowd"])
     for layer in ("trunk.0", "trunk.1"):
         t = np.tanh(t @ p[layer + ".w"] + p[layer + ".b"])
-    y = np.tanh(np.hstack([h, t]) @ p["merge.w"] + p["merge.b"]) @ p["head.w"] + p["head.b"]
+    def met(e):
+        """What comes before the head, for agents that see the error e."""
+        fields = [e] + [differences(e, ring)] * see["gradient"] + [target[::stride]] * see["target"]
+        h = np.hstack([windows(field, *cut) @ matrix for field in fields])
+        for layer in ("branch.0", "branch.1"):
+            h = h @ p[layer + ".w"] + p[layer + ".b"]
+            h = np.tanh(h / (np.linalg.norm(h, axis=1, keepdims=True) + 1))
+        return np.tanh(np.hstack([h, t]) @ p["merge.w"] + p["merge.b"])
+    y = (met(e) - met(0 * e)) @ p["head.w"] if net["rest"] else met(e) @ p["head.w"] + p["head.b"]
     share = see["crowd_ref"] / rho[:, 0] if net["share"] == "crowd" else 1
     u = do["u_max"] * np.tanh(share * y[:, 0])
     return u, do["v_max"] * np.tanh(y[:, 1]) if "v_max" in do else None

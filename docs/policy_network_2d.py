@@ -4,7 +4,7 @@ import numpy as np
 
 # what holds where the config of an earlier version does not say it
 EARLIER = {"observe": {"gradient": True, "target": False, "crowd": False, "crowd_ref": 1, "crowd_limit": 0},
-           "policy": {"share": "none"}}
+           "policy": {"share": "none", "rest": False}}
 
 def read(path):
     """The tensors and the metadata of a safetensors file."""
@@ -73,17 +73,8 @@ def act(p, config, z, target, xi):
     n_ref = np.array([see["n_ref"], see.get("n_ref_y", see["n_ref"])]) - (not ring)
     sx, sy = (np.array(z.shape) - (not ring)) // n_ref
     e = (z - target)[::sx, ::sy]
-    fields = [e] + list(differences(e, ring)) * see["gradient"]
-    fields += [target[::sx, ::sy]] * see["target"]
     cut = (xi, size, n_ref / lengths, ring, see["sampling"] == "linear")
     own = net["padding"] == "zero"
-    h = np.stack(fields, -1)
-    h = patches(h, *cut) if own else h
-    for k in range(len(net["conv"])):
-        mode = "constant" if own else "wrap" if ring else "edge"
-        h = convolve(h, p[f"conv.{k}.w"], p[f"conv.{k}.b"], mode)
-    h = (h if own else patches(h, *cut)).reshape(len(xi), -1)
-    h = np.tanh((h / (np.linalg.norm(h, axis=1, keepdims=True) + 1)) @ p["branch.w"] + p["branch.b"])
     rho, towards = crowd(xi, sigma, lengths, ring)
     rho_wide, towards_wide = crowd(xi, 2 * sigma, lengths, ring)
     limit = see["crowd_limit"] or np.inf
@@ -95,7 +86,18 @@ def act(p, config, z, target, xi):
     t = np.hstack(waves + ways + told * see["crowd"])
     for layer in ("trunk.0", "trunk.1"):
         t = np.tanh(t @ p[layer + ".w"] + p[layer + ".b"])
-    y = np.tanh(np.hstack([h, t]) @ p["merge.w"] + p["merge.b"]) @ p["head.w"] + p["head.b"]
+    def met(e):
+        """What comes before the head, for agents that see the error e."""
+        fields = [e] + list(differences(e, ring)) * see["gradient"] + [target[::sx, ::sy]] * see["target"]
+        h = np.stack(fields, -1)
+        h = patches(h, *cut) if own else h
+        for k in range(len(net["conv"])):
+            mode = "constant" if own else "wrap" if ring else "edge"
+            h = convolve(h, p[f"conv.{k}.w"], p[f"conv.{k}.b"], mode)
+        h = (h if own else patches(h, *cut)).reshape(len(xi), -1)
+        h = np.tanh((h / (np.linalg.norm(h, axis=1, keepdims=True) + 1)) @ p["branch.w"] + p["branch.b"])
+        return np.tanh(np.hstack([h, t]) @ p["merge.w"] + p["merge.b"])
+    y = (met(e) - met(0 * e)) @ p["head.w"] if net["rest"] else met(e) @ p["head.w"] + p["head.b"]
     share = see["crowd_ref"] / rho if net["share"] == "crowd" else 1
     if "gain" in do:  # agents that stir: the length of v is bounded too
         v = do["v_max"] * np.tanh(share * y)

@@ -95,7 +95,7 @@ def error(policy: cinoc.Policy, found: dict[str, Array], expected: dict[str, Arr
 def test_onnxruntime_decides_as_the_engine(name: str) -> None:
     policy = policy_of(name)
     session = model(policy)
-    assert Path("policy.onnx").stat().st_size <= 1.1 * len(policy.to_bytes())
+    assert Path("policy.onnx").stat().st_size <= 1.11 * len(policy.to_bytes())
     for agents in (1, policy.agents, 5 * policy.agents):
         given = situation(policy, agents)
         found = decide(session, given)

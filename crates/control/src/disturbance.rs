@@ -42,6 +42,8 @@ pub struct Disturbance {
     pub during: During,
     /// Stream index of the first sample: the case, or `update * batch`.
     pub first: u64,
+    /// Agents of the loop beyond those of the task: only cases with more agents have them.
+    pub spare: usize,
 }
 
 /// Training and evaluation do not share noise.
@@ -56,12 +58,12 @@ pub enum During {
 impl Disturbance {
     /// For the batch of update number `update`.
     pub fn training(seed: u64, update: usize, batch: usize) -> Disturbance {
-        Disturbance { seed, during: During::Training, first: (update * batch) as u64 }
+        Disturbance { seed, during: During::Training, first: (update * batch) as u64, spare: 0 }
     }
 
     /// For evaluation cases from number `first` on.
     pub fn evaluation(seed: u64, first: usize) -> Disturbance {
-        Disturbance { seed, during: During::Evaluation, first: first as u64 }
+        Disturbance { seed, during: During::Evaluation, first: first as u64, spare: 0 }
     }
 
     /// For the samples of the same batch from number `first` on.
@@ -69,19 +71,23 @@ impl Disturbance {
         Disturbance { first: self.first + first as u64, ..self }
     }
 
+    /// For a loop with so many agents beyond those of the task.
+    pub fn with_spare(self, spare: usize) -> Disturbance {
+        Disturbance { spare, ..self }
+    }
+
     /// Start positions of one sample from those of the task, `[dims][agents]`: others if it is trained on and
-    /// has fewer agents or its starts are scattered.
+    /// has another number of agents or its starts are scattered.
     pub(crate) fn starts(&self, config: &Config, start: &[f64], sample: usize) -> Vec<f64> {
         if self.during == During::Evaluation {
             return start.to_vec();
         }
-        let mut start = start.to_vec();
-        let lost = self.lost(config, sample, 0);
-        if lost.evenly {
-            let others = config.agents - lost.count;
-            let places = start_positions(&Config { agents: others, ..config.clone() });
-            for (start, places) in start.chunks_exact_mut(config.agents).zip(places.chunks_exact(others)) {
-                start[..others].copy_from_slice(places);
+        let (places, mut start) = (config.agents + self.spare, self.with_spare_places(config, start));
+        let agents = self.swarm(config, sample, 0).agents;
+        if agents != config.agents {
+            let even = start_positions(&Config { agents, ..config.clone() });
+            for (start, even) in start.chunks_exact_mut(places).zip(even.chunks_exact(agents)) {
+                start[..agents].copy_from_slice(even);
             }
         }
         let rng = &mut stream(self.seed, Purpose::TrainingStarts, self.first + sample as u64);
@@ -89,7 +95,7 @@ impl Disturbance {
             return start;
         }
         let mut positions = Vec::with_capacity(start.len());
-        for (axis, start) in config.axes().iter().zip(start.chunks_exact(config.agents)) {
+        for (axis, start) in config.axes().iter().zip(start.chunks_exact(places)) {
             let length = axis.length;
             let wall = config.safety.as_ref().and_then(|safety| safety.wall).unwrap_or(0.0);
             if config.mobile() {
@@ -104,10 +110,20 @@ impl Disturbance {
         positions
     }
 
+    /// The same places, and those of spare agents where others are.
+    pub(crate) fn with_spare_places(&self, config: &Config, start: &[f64]) -> Vec<f64> {
+        let places = config.agents + self.spare;
+        start
+            .chunks_exact(config.agents)
+            .flat_map(|along| along.iter().cycle().take(places))
+            .copied()
+            .collect()
+    }
+
     /// The values of a random input of the closed loop for one sample, `[steps][size]`. A sample that goes on
     /// where so many `rounds` before it ended lacks the agents it had lost.
     pub fn draw(&self, config: &Config, input: RandomInput, sample: usize, rounds: usize) -> Vec<f64> {
-        let (steps, agents) = (config.time.steps, config.agents);
+        let (steps, places) = (config.time.steps, config.agents + self.spare);
         let rng = |training: Purpose, evaluation: Purpose| {
             let purpose = if self.during == During::Training { training } else { evaluation };
             stream(self.seed, purpose, self.first + sample as u64)
@@ -122,61 +138,57 @@ impl Disturbance {
                 let noisy = if config.actuation.u_max.is_some() { 1 } else { config.task.dims };
                 normals(
                     &mut rng(Purpose::TrainingActuators, Purpose::HeldOutActuators),
-                    steps * noisy * agents,
+                    steps * noisy * places,
                 )
             }
             RandomInput::Alive => {
-                let mut lost = self.lost(config, sample, rounds);
-                let which = match lost.evenly {
-                    true => (agents - lost.count..agents).collect(),
-                    false => index::sample(&mut lost.rng, agents, lost.count).into_vec(),
-                };
-                alive(steps, agents, if rounds > 0 { 0 } else { lost.step }, &which)
+                let mut swarm = self.swarm(config, sample, rounds);
+                let failed = index::sample(&mut swarm.rng, swarm.agents, swarm.failing).into_vec();
+                let from = if rounds > 0 { 0 } else { swarm.step };
+                let mut alive = vec![1.0; steps * places];
+                for (step, row) in alive.chunks_exact_mut(places).enumerate() {
+                    row[swarm.agents..].fill(0.0);
+                    failed.iter().filter(|_| step >= from).for_each(|&agent| row[agent] = 0.0);
+                }
+                alive
             }
         }
     }
 
-    /// How many agents a sample loses that began so many `rounds` before.
-    fn lost(&self, config: &Config, sample: usize, rounds: usize) -> Lost {
+    /// The swarm of a sample that began so many `rounds` before.
+    fn swarm(&self, config: &Config, sample: usize, rounds: usize) -> Swarm {
         let began = self.first + sample as u64 - (rounds * config.train.batch) as u64;
         let (training, steps, agents) = (self.during == During::Training, config.time.steps, config.agents);
         let purpose = if training { Purpose::TrainingFailures } else { Purpose::HeldOutFailures };
         let mut rng = stream(self.seed, purpose, began);
-        let count = |share: f64| (share * agents as f64).round() as usize;
+        let part = |share: f64, agents: usize| (share * agents as f64).round() as usize;
         let [low, high] = config.train.failure;
-        if !training || high == 0.0 || config.failure.share > 0.0 {
-            let (count, step) = (count(config.failure.share), config.failure.step);
-            return Lost { count, step, evenly: false, rng };
+        if !training || (high == 0.0 && self.spare == 0) || config.failure.share > 0.0 {
+            let (failing, step) = (part(config.failure.share, agents), config.failure.step);
+            return Swarm { agents, failing, step, rng };
         }
         let share = low + (high - low) * rng.random::<f64>();
         // half of the cases lose agents at the start
         let step = rng.random_range(0..=steps).saturating_sub(steps / 2);
-        let evenly = config.train.fewer > 0.0 && rng.random::<f64>() < config.train.fewer;
-        // one agent is always left
-        let count = if evenly { count(share).min(agents - 1) } else { count(share) };
-        Lost { count, step: if evenly { 0 } else { step }, evenly, rng }
+        let fewer = config.train.fewer > 0.0 && rng.random::<f64>() < config.train.fewer;
+        let least =
+            if fewer { agents - part(if self.spare > 0 { high } else { share }, agents) } else { agents };
+        let least = least.max(1);
+        let agents = match self.spare {
+            0 => least,
+            spare => rng.random_range(least..=agents + spare),
+        };
+        Swarm { agents, failing: if fewer { 0 } else { part(share, agents) }, step, rng }
     }
 }
 
-/// Agents that a sample loses, at random from a step on or, `evenly`, the last ones from the start: the
-/// others are placed as a swarm of their number.
-struct Lost {
-    count: usize,
+/// The agents of a sample, evenly placed, of which some fail from a step on.
+struct Swarm {
+    agents: usize,
+    failing: usize,
     step: usize,
-    evenly: bool,
     /// Tells which ones.
     rng: ChaCha8Rng,
-}
-
-/// 1 for every agent and step, 0 for the `failed` from step `from` on.
-fn alive(steps: usize, agents: usize, from: usize, failed: &[usize]) -> Vec<f64> {
-    let mut alive = vec![1.0; steps * agents];
-    for step in from..steps {
-        for agent in failed {
-            alive[step * agents + agent] = 0.0;
-        }
-    }
-    alive
 }
 
 #[cfg(test)]
@@ -274,6 +286,39 @@ mod tests {
             assert_eq!(places[..left], start_positions(&Config { agents: left, ..config.clone() }));
         }
         assert!((55..=105).contains(&fewer), "{fewer}");
+    }
+
+    #[test]
+    fn some_cases_have_more_agents() {
+        let sets = ["train.failure=[0, 0.5]", "train.fewer=0.5", "train.more=1", "train.scatter=0"];
+        let sets = sets
+            .iter()
+            .chain(&["failure.share=0", "loss.coll=0"])
+            .map(ToString::to_string)
+            .collect::<Vec<_>>();
+        let config = config().with_sets(&sets).unwrap();
+        assert_eq!(config.spare_agents(), 20);
+        let (start, training) =
+            (start_positions(&config), Disturbance::training(1, 0, 400).with_spare(config.spare_agents()));
+        let (mut least, mut most, mut failing) = (40, 0, 0);
+        for sample in 0..400 {
+            let places = training.starts(&config, &start, sample);
+            let alive = training.draw(&config, RandomInput::Alive, sample, 0);
+            assert_eq!((places.len(), alive.len()), (40, 5 * 40));
+            let swarm = training.swarm(&config, sample, 0);
+            let even = start_positions(&Config { agents: swarm.agents, ..config.clone() });
+            assert_eq!(places[..swarm.agents], even, "evenly placed");
+            assert!(alive.chunks(40).all(|row| row[swarm.agents..].iter().all(|&alive| alive == 0.0)));
+            let left = alive[4 * 40..].iter().sum::<f64>() as usize;
+            assert_eq!(left, swarm.agents - swarm.failing);
+            (least, most) = (least.min(swarm.agents), most.max(swarm.agents));
+            failing += usize::from(swarm.failing > 0);
+        }
+        assert_eq!((least, most), (10, 40));
+        assert!((140..=240).contains(&failing), "{failing}");
+        // a loop without them has at most the agents of the task
+        let alone = Disturbance::training(1, 0, 400);
+        assert!((0..400).all(|sample| alone.swarm(&config, sample, 0).agents <= 20));
     }
 
     #[test]

@@ -259,6 +259,6 @@ mod tests {
     fn terms_of_the_presets() {
         let names = |task| active(&Config::preset(task).unwrap()).map(|term| term.name).collect::<Vec<_>>();
         assert_eq!(names("fkpp1d"), ["track", "effort_u", "effort_v", "bound", "coll", "accel", "terminal"]);
-        assert_eq!(names("ks1d"), ["track", "effort_u", "terminal"]);
+        assert_eq!(names("ks1d"), ["track", "effort_u", "terminal", "total_forcing"]);
     }
 }

@@ -60,7 +60,11 @@ impl Form {
         match self {
             Form::Complete => with_loss(None),
             Form::Training => {
-                let step = with_loss(None);
+                let mut all = config.clone();
+                all.agents += config.spare_agents();
+                // nobody may count agents that a case does not have
+                all.failure.seen |= config.spare_agents() > 0;
+                let step = closed_loop::trace(&all, true, None, targets);
                 TracedStep { trace: step.trace.inputs_given(), ..step }
             }
             Form::Weighted(weights) => with_loss(Some(weights)),
@@ -230,12 +234,14 @@ impl<T: Real> ClosedLoop<T> {
         give(*z, &|_, rollout| cases.z0(rollout.case).to_vec());
         give(*target, &|_, rollout| self.target(cases, rollout));
         start.iter().for_each(|input| give(*input, &|_, rollout| cases.z0(rollout.case).to_vec()));
+        let spare = if matches!(self.form, Form::Training) { self.config.spare_agents() } else { 0 };
+        let disturbance = disturbance.with_spare(spare);
         if let Some(xi) = xi {
             let places = start_positions(&self.config);
             give(*xi, &|sample, rollout| match cases.xi0(rollout.case) {
                 Some(xi0) => {
-                    assert_eq!(xi0.len(), xi.size(), "places of the agents of case {}", rollout.case);
-                    xi0.to_vec()
+                    assert_eq!(xi0.len(), places.len(), "places of the agents of case {}", rollout.case);
+                    disturbance.with_spare_places(&self.config, xi0)
                 }
                 None => disturbance.starts(&self.config, &places, sample),
             });

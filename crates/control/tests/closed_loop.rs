@@ -1,7 +1,9 @@
 //! The closed loop as a whole: what must hold whatever the policy does.
 
 use cinoc_adjoint::{Strategy, Threads};
+use cinoc_control::agents::start_positions;
 use cinoc_control::closed_loop::StepInputs;
+use cinoc_control::disturbance::RandomInput;
 use cinoc_control::{Cases, ClosedLoop, Config, Decision, Disturbance, Pool, Purpose, policy, random};
 
 fn config(task: &str, sets: &[&str]) -> Config {
@@ -27,7 +29,7 @@ fn single(values: &[f64]) -> Vec<f32> {
 
 const TASKS: [&str; 3] = ["fkpp1d", "heat1d", "ks1d"];
 const NOISE: Disturbance =
-    Disturbance { seed: 1, during: cinoc_control::disturbance::During::Training, first: 0 };
+    Disturbance { seed: 1, during: cinoc_control::disturbance::During::Training, first: 0, spare: 0 };
 
 /// Every option that adds an input to the loop.
 const DISTURBED: [&str; 9] = [
@@ -70,7 +72,8 @@ fn strategies_and_threads_do_not_change_a_bit() {
 fn training_leaves_out_derivatives_of_inputs_and_nothing_else() {
     for task in TASKS {
         for sets in [&[][..], &DISTURBED] {
-            let config = config(task, sets);
+            // the same agents in both
+            let config = config(task, &[&["train.more=0"], sets].concat());
             let (cases, params) = (cases(&config, 3), single(&params(&config)));
             let gradient = |closed_loop: &ClosedLoop<f32>| {
                 let batch = closed_loop.batch(&cases, &[0, 1, 2], NOISE);
@@ -319,6 +322,65 @@ fn agents_at_the_same_place_share_the_work() {
             largest(&alone)
         );
     }
+}
+
+/// Where the field is as it should be nobody does anything, with any number of agents and any parameters.
+#[test]
+fn agents_rest_where_nothing_is_to_be_done() {
+    for task in ["ks1d", "heat1d", "heat2d", "ks2d"] {
+        let acts = |rest: bool, off_target: f64| {
+            let config = config(task, &[&format!("policy.rest={rest}"), "agents=9"]);
+            let target: Vec<f64> = (0..config.state_size()).map(|i| (i as f64).sin()).collect();
+            let z: Vec<f64> = target.iter().map(|target| target + off_target).collect();
+            let params: Vec<f64> =
+                params(&config).iter().enumerate().map(|(i, p)| p + 0.01 * (i as f64).cos()).collect();
+            let mut controller = Decision::<f64>::new(&config).controller(&params, &target);
+            let decided = controller.decide(&z, &start_positions(&config));
+            let all = decided.u.into_iter().chain(decided.v).flatten().map(|x| x.abs());
+            all.fold(0.0, f64::max)
+        };
+        assert_eq!(acts(true, 0.0), 0.0, "{task}");
+        assert!(acts(true, 0.1) > 1e-6 && acts(false, 0.0) > 1e-6, "{task}");
+    }
+}
+
+/// Training a few cases with more agents than the task has gives the gradient of those cases.
+#[test]
+fn cases_with_more_agents_are_trained_on() {
+    let config =
+        config("ks1d", &["train.failure=[0, 0.4]", "train.fewer=1", "train.more=1", "train.scatter=0"]);
+    let (cases, params, threads) = (cases(&config, 6), params(&config), Threads::one());
+    let trained = ClosedLoop::<f64>::for_training(&config, 2);
+    let which: Vec<usize> = (0..6).collect();
+    let training = Disturbance::training(1, 0, 6);
+    let loss = |closed_loop: &ClosedLoop<f64>, which: &[usize], disturbance| {
+        let batch = closed_loop.batch(&cases, which, disturbance);
+        closed_loop.gradient(&params, &batch, &threads, Strategy::Recompute)
+    };
+    let together = loss(&trained, &which, training);
+    let mut mean = vec![0.0; params.len()];
+    let mut numbers = Vec::new();
+    for sample in 0..6 {
+        // the same number of agents as a task of its own
+        let alive = training.from(sample).with_spare(8).draw(&config, RandomInput::Alive, 0, 0);
+        let agents = alive[..16].iter().sum::<f64>() as usize;
+        let own = config
+            .with_sets(&[
+                format!("agents={agents}"),
+                "train.more=0".into(),
+                "train.fewer=0".into(),
+                "train.failure=[0, 0]".into(),
+                format!("loss.effort_u={:?}", config.loss.effort_u.unwrap() * agents as f64 / 16.0),
+            ])
+            .unwrap();
+        let alone = loss(&ClosedLoop::new(&own, 1), &[sample], Disturbance::evaluation(0, 0));
+        mean.iter_mut().zip(&alone.params).for_each(|(mean, g)| *mean += g / 6.0);
+        numbers.push(agents);
+    }
+    assert!(numbers.iter().any(|&n| n > 8) && numbers.iter().any(|&n| n < 8), "{numbers:?}");
+    let largest = mean.iter().fold(0.0f64, |most, g| most.max(g.abs()));
+    let apart = mean.iter().zip(&together.params).fold(0.0f64, |most, (a, b)| most.max((a - b).abs()));
+    assert!(apart < 1e-9 * largest, "{apart} of {largest}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::f64::consts::TAU;
 
 const TASKS: [&str; 5] = ["density2d", "heat2d", "heat2d-obstacles", "ks2d", "turb2d"];
 const NOISE: Disturbance =
-    Disturbance { seed: 1, during: cinoc_control::disturbance::During::Training, first: 0 };
+    Disturbance { seed: 1, during: cinoc_control::disturbance::During::Training, first: 0, spare: 0 };
 
 /// A task made small: few steps, few channels, states that were not spun up.
 fn config(task: &str, sets: &[&str]) -> Config {

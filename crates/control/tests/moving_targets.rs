@@ -8,7 +8,7 @@ use cinoc_control::{
 
 const STEPS: usize = 6;
 const SAME: Disturbance =
-    Disturbance { seed: 1, during: cinoc_control::disturbance::During::Evaluation, first: 0 };
+    Disturbance { seed: 1, during: cinoc_control::disturbance::During::Evaluation, first: 0, spare: 0 };
 
 fn config(task: &str, sets: &[&str]) -> Config {
     let own: &[&str] = match task {

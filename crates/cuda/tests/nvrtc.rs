@@ -68,9 +68,9 @@ tasks! {
     fkpp1d "fkpp1d" 1
     heat1d "heat1d" 1
     ks1d "ks1d" 1
-    heat2d "heat2d" 4
-    heat2d_obstacles "heat2d-obstacles" 4
+    heat2d "heat2d" 6
+    heat2d_obstacles "heat2d-obstacles" 6
     ks2d "ks2d" 8
     turb2d "turb2d" 16
-    density2d "density2d" 4
+    density2d "density2d" 6
 }

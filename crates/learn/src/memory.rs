@@ -52,7 +52,8 @@ impl Needs {
     /// Of a training.
     pub fn training(config: &Config, threads: usize) -> Needs {
         let (batch, steps) = (config.train.batch as f64, config.time.steps as f64);
-        let sizes = Sizes::of(config);
+        let agents = config.agents.saturating_add(config.spare_agents());
+        let sizes = Sizes::of(&Config { agents, ..config.clone() });
         let workers = (threads as f64).min((batch / sizes.chunk).ceil());
         let mut parts = vec![
             ("cases", 2.0 * DOUBLE * config.data.pool as f64 * sizes.state),

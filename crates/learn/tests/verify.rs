@@ -95,8 +95,10 @@ fn files_whose_tensors_do_not_belong_together_are_refused() {
 
 #[test]
 fn gradients_agree_with_central_differences() {
-    let variants: [(&str, &[&str]); 16] = [
+    let variants: [(&str, &[&str]); 18] = [
         ("fkpp1d", &[]),
+        ("fkpp1d", &["policy.rest=true", "observe.sampling=linear"]),
+        ("heat2d", &["policy.rest=true", "agents=5", "policy.conv=[3, 4]", "policy.fusion=product"]),
         ("fkpp1d", &["policy.fusion=product", "policy.softnorm=false", "policy.trunk_base=2pi"]),
         ("fkpp1d", &["observe.sampling=linear", "loss.terminal=1", "loss.total_forcing=0.001"]),
         ("fkpp1d", &["noise.sensor=0.05", "noise.actuator=0.5", "failure.share=0.2", "failure.step=3"]),

@@ -195,6 +195,7 @@ pub const KEYS: &[Key] = &[
         Positive,
         "factor of the head's first weights; a small one begins gently",
     ),
+    Key::new("policy.rest", "", Any, "agents do nothing where the field is as it should be"),
     Key::new(
         "policy.trunk_base",
         "",
@@ -322,6 +323,12 @@ pub const KEYS: &[Key] = &[
         "",
         Within(0.0, 1.0),
         "share of training cases with fewer agents, evenly placed, instead",
+    ),
+    Key::new(
+        "train.more",
+        "",
+        NonNegative,
+        "how many more agents training cases have at most, as a share of agents; 1 for up to twice as many",
     ),
     Key::new(
         "train.hold",

@@ -110,6 +110,10 @@ pub(super) fn with_unwritten(mut given: Table) -> Table {
         train.entry("validate_every").or_insert(Value::Integer(0));
         train.entry("validation_cases").or_insert(Value::Integer(0));
         train.entry("extended_at").or_insert(Value::Array(Vec::new()));
+        train.entry("more").or_insert(Value::Float(0.0));
+    }
+    if let Some(Value::Table(policy)) = given.get_mut("policy") {
+        policy.entry("rest").or_insert(Value::Boolean(false));
     }
     if let Some(Value::Table(method)) = given.get_mut("method")
         && (method.contains_key("on_policy") || method.contains_key("off_policy"))

@@ -129,7 +129,7 @@ pub struct OffPolicy {
     /// Share of what is tried, at random or around the policy, that all agents do together: what a swarm does
     /// as one is not found out by agents that try on their own. Not written down where there is none, as in
     /// configs from before there was a choice.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::is_zero")]
     pub together: f64,
     /// Standard deviation of target smoothing.
     pub smooth: f64,
@@ -139,10 +139,6 @@ pub struct OffPolicy {
     pub delay: usize,
     /// What the critics know.
     pub critic: Critic,
-}
-
-fn is_zero(share: &f64) -> bool {
-    *share == 0.0
 }
 
 /// A method one can ask for.
@@ -185,27 +181,27 @@ const METHODS: &[MethodInfo] = &[
     baseline!(
         "dpc",
         "centralised network, through the physics",
-        ["density2d", "heat2d", "heat2d-obstacles", "turb2d"]
+        ["density2d", "heat2d", "heat2d-obstacles", "ks1d", "turb2d"]
     ),
     baseline!(
         "ppo",
         "centralised network, by trial, on policy",
-        ["density2d", "heat2d", "heat2d-obstacles", "ks2d", "turb2d"]
+        ["density2d", "heat2d", "heat2d-obstacles", "ks1d", "ks2d", "turb2d"]
     ),
     baseline!(
         "td3",
         "centralised network, by trial, off policy",
-        ["density2d", "heat2d", "heat2d-obstacles", "ks2d", "turb2d"]
+        ["density2d", "heat2d", "heat2d-obstacles", "ks1d", "ks2d", "turb2d"]
     ),
     baseline!(
         "mappo",
         "shared local network, by trial, on policy",
-        ["density2d", "heat2d", "heat2d-obstacles", "ks2d", "turb2d"]
+        ["density2d", "heat2d", "heat2d-obstacles", "ks1d", "ks2d", "turb2d"]
     ),
     baseline!(
         "matd3",
         "shared local network, by trial, off policy",
-        ["density2d", "heat2d", "heat2d-obstacles", "ks2d", "turb2d"]
+        ["density2d", "heat2d", "heat2d-obstacles", "ks1d", "ks2d", "turb2d"]
     ),
 ];
 

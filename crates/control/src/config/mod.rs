@@ -266,3 +266,8 @@ impl Config {
         self.time.dt * self.time.substeps as f64
     }
 }
+
+/// Whether a share says nothing, and is not written.
+fn is_zero(share: &f64) -> bool {
+    *share == 0.0
+}

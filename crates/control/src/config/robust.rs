@@ -9,7 +9,12 @@ impl Config {
         let mut plain = self.clone();
         let train = &mut plain.train;
         (train.step_clip, train.scatter, train.hold) = (0.0, 0.0, 0.0);
-        (train.failure, train.fewer) = ([0.0; 2], 0.0);
+        (train.failure, train.fewer, train.more) = ([0.0; 2], 0.0, 0.0);
         plain
+    }
+
+    /// Agents beyond those of the task that some training cases have.
+    pub fn spare_agents(&self) -> usize {
+        (self.train.more * self.agents as f64).round() as usize
     }
 }

@@ -118,6 +118,9 @@ pub struct PolicySection {
     pub trunk_base: TrunkBase,
     /// How agents that reach the same point share the work.
     pub share: Share,
+    /// Whether agents do nothing where the field is as it should be.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rest: bool,
     /// 2D: channels of the convolutions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conv: Vec<usize>,
@@ -271,6 +274,11 @@ pub struct Train {
     /// Share of training cases that have fewer agents from the start, evenly placed, instead of some that
     /// fail: as many as [`Train::failure`] leaves.
     pub fewer: f64,
+    /// How many more agents than the task a training case has at most, as a share of those of the task: their
+    /// number is drawn for every case, and they are evenly placed. In training all failures are noticed then,
+    /// because nobody may count agents that a case does not have.
+    #[serde(default, skip_serializing_if = "super::is_zero")]
+    pub more: f64,
     /// Share of the cases of a batch that go on where the rollout before ended, up to three times, instead of
     /// starting anew: what was reached is to be held.
     pub hold: f64,

@@ -282,7 +282,7 @@ fn a_complete_config_lacks_nothing() {
         let later = |line: &str| {
             let keys =
                 ["step_clip", "crowd", "scatter", "head_scale", "hold", "failure", "fewer", "gradient"];
-            let newer = ["starts", "target = ", "share = \"", "seen", "validat"];
+            let newer = ["rest", "more", "starts", "target = ", "share = \"", "seen", "validat"];
             keys.iter().chain(&newer).any(|key| line.starts_with(key))
         };
         let required = |line: &str| line.contains('=') && !later(line);

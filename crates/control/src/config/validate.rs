@@ -138,6 +138,13 @@ fn training(config: &Config) -> Result<(), ConfigError> {
     ConfigError::unless(fewer == 0.0 || high > 0.0, "train.fewer", fewer, || {
         "0 unless train.failure says how many agents may be missing".to_string()
     })?;
+    let more = config.train.more;
+    ConfigError::unless(more == 0.0 || !config.centralised(), "train.more", more, || {
+        "0: this network is made for one number of agents".to_string()
+    })?;
+    ConfigError::unless(more == 0.0 || config.loss.coll.unwrap_or(0.0) == 0.0, "train.more", more, || {
+        "0 unless loss.coll is 0: agents that a case does not have would count as collisions".to_string()
+    })?;
     let (parts, updates) = (&config.train.extended_at, config.train.updates);
     ConfigError::unless(parts.iter().all(|&part| part < updates), "train.extended_at", parts, || {
         format!("below {updates} (train.updates)")
@@ -145,6 +152,10 @@ fn training(config: &Config) -> Result<(), ConfigError> {
 }
 
 fn baseline(config: &Config) -> Result<(), ConfigError> {
+    let operator = config.network() == Network::Operator;
+    ConfigError::unless(operator || !config.policy.rest, "policy.rest", config.policy.rest, || {
+        format!("false for the network {:?}", config.network())
+    })?;
     let Some(method) = &config.method else { return Ok(()) };
     let fits = config.task.dims == 2 || method.network != Network::Convolutional;
     ConfigError::unless(fits, "method.network", method.network, || {

@@ -6,6 +6,10 @@
 //!
 //! In the fusion the layer is split into its branch and its trunk part, so that static agents need the second
 //! only once per rollout.
+//!
+//! With `policy.rest` what the network would say if the agent saw no error is subtracted. Where the field is
+//! as it should be, agents then do nothing, however many they are and whatever training has left in the
+//! biases. Of static agents this part of the branch belongs to the set-up of a rollout.
 
 use super::branch::{self, Branch};
 use super::trunk::{self, Trunk};
@@ -32,6 +36,7 @@ pub(super) struct Operator<'t> {
     trunk: Trunk<'t>,
     merge: Dense<'t>,
     head: Dense<'t>,
+    rest: bool,
 }
 
 impl<'t> Operator<'t> {
@@ -42,6 +47,28 @@ impl<'t> Operator<'t> {
             merge: next(),
             head: next(),
             fusion: config.policy.fusion,
+            rest: config.policy.rest,
+        }
+    }
+
+    /// The layer where branches meet a trunk, for any number of branches.
+    fn meeting(&self, trunk: Var<'t>) -> impl Fn(Var<'t>) -> Var<'t> {
+        let (fusion, merge) = (self.fusion, self.merge);
+        let split = merge.w.rows() - trunk.rows();
+        let part = match fusion {
+            Fusion::Product => trunk,
+            Fusion::Concat => trunk.dense(merge.w.slice(split..merge.w.rows()), Some(merge.b)),
+        };
+        move |branch| {
+            let merged = match fusion {
+                Fusion::Product => merge.apply(branch * part),
+                // a field that all agents see is looked at once for all of them
+                Fusion::Concat if branch.cols() < part.cols() => {
+                    branch.dense(merge.w.slice(0..split), None) + part
+                }
+                Fusion::Concat => branch.dense(merge.w.slice(0..split), Some(part)),
+            };
+            merged.tanh()
         }
     }
 }
@@ -50,21 +77,15 @@ impl<'t> Net<'t> for Operator<'t> {
     fn raw(&self, sight: Sight<'t>) -> Var<'t> {
         let e = sight.z - sight.target;
         let branch = self.branch.apply(e, sight.target, sight.xi);
-        let trunk = self.trunk.apply(sight);
-        let merged = match self.fusion {
-            Fusion::Product => self.merge.apply(branch * trunk),
-            Fusion::Concat => {
-                let (w, split) = (self.merge.w, branch.rows());
-                let trunk = trunk.dense(w.slice(split..w.rows()), Some(self.merge.b));
-                let w = w.slice(0..split);
-                // a field that all agents see is looked at once for all of them
-                if branch.cols() < trunk.cols() {
-                    branch.dense(w, None) + trunk
-                } else {
-                    branch.dense(w, Some(trunk))
-                }
-            }
-        };
-        self.head.apply(merged.tanh())
+        let meet = self.meeting(self.trunk.apply(sight));
+        let merged = meet(branch);
+        if !self.rest {
+            return self.head.apply(merged);
+        }
+        let none =
+            e.tracer().constant(e.rows(), e.cols(), vec![0.0; e.rows() * e.cols()]).broadcast(e.shape());
+        let at_rest = meet(self.branch.apply(none, sight.target, sight.xi));
+        // the bias of the head is in both
+        (merged - at_rest).dense(self.head.w, None)
     }
 }

@@ -6,7 +6,7 @@ use cinoc_control::disturbance::During;
 use cinoc_control::{Cases, ClosedLoop, Config, Disturbance, Pool, Purpose, policy, random};
 use std::sync::Arc;
 
-const NOISE: Disturbance = Disturbance { seed: 1, during: During::Training, first: 0 };
+const NOISE: Disturbance = Disturbance { seed: 1, during: During::Training, first: 0, spare: 0 };
 
 pub fn config(task: &str, preset: &str, sets: &[&str]) -> Config {
     let mut all = vec!["time.steps=3".to_string()];

@@ -46,7 +46,8 @@ impl Horizon {
     pub fn new(config: &Config, target: &[f64], steps: usize, terminal: f64) -> Horizon {
         assert!(!config.mobile(), "agents that stand still");
         let mut config = config.plain();
-        config.loss.terminal = terminal;
+        // the total forcing is a matter of training: plans do not push forth and back
+        (config.loss.terminal, config.loss.total_forcing) = (terminal, None);
         (config.noise.sensor, config.noise.actuator, config.failure.share) = (0.0, 0.0, 0.0);
         let u_max = config.actuation.u_max.expect("agents with intensities");
         let (step, action) = driven_trace(&config);

@@ -6,7 +6,7 @@ use cinoc_control::Config;
 use cinoc_control::config::{Around, Fusion, Padding, View as Seeing};
 
 use super::graph::{AGENTS, BATCH, Extent, Graph, Value};
-use super::observation::{Seen, channel_count, reference, resampling, view};
+use super::observation::{Seen, channel_count, reference, resampling, target_count, view};
 use crate::policy_file::{PolicyFile, tensor_shapes};
 
 /// The parameters of a policy as constants of a graph, under the names they have in its file.
@@ -57,15 +57,28 @@ pub(super) struct Known {
 
 /// Outputs of the network before they are bounded, `[batch, agents, actions]`.
 pub(super) fn raw(g: &mut Graph, config: &Config, layers: &Layers, seen: Seen, known: &Known) -> Value {
-    let branch = match seen {
-        Seen::Windows(_) | Seen::Inputs(_) => window_branch(g, config, layers, seen),
-        Seen::Patches(_) | Seen::Channels(_) => patch_branch(g, config, layers, seen, known),
-    };
     let mut trunk = known.features;
     for name in ["trunk.0", "trunk.1"] {
         let layer = layers.dense(g, trunk, name);
         trunk = g.op("Tanh", &[layer]);
     }
+    let merged = met(g, config, layers, seen, known, trunk);
+    if !config.policy.rest {
+        return layers.dense(g, merged, "head");
+    }
+    let without_error = without_error(g, config, seen);
+    let at_rest = met(g, config, layers, without_error, known, trunk);
+    let difference = g.op("Sub", &[merged, at_rest]);
+    // the bias of the head is in both
+    g.op("MatMul", &[difference, layers.weight("head")])
+}
+
+/// The branch, and the layer where it meets the trunk.
+fn met(g: &mut Graph, config: &Config, layers: &Layers, seen: Seen, known: &Known, trunk: Value) -> Value {
+    let branch = match seen {
+        Seen::Windows(_) | Seen::Inputs(_) | Seen::Zeros => window_branch(g, config, layers, seen),
+        Seen::Patches(_) | Seen::Channels(_) => patch_branch(g, config, layers, seen, known),
+    };
     let merged = match config.policy.fusion {
         Fusion::Product => {
             let product = g.op("Mul", &[branch, trunk]);
@@ -81,14 +94,46 @@ pub(super) fn raw(g: &mut Graph, config: &Config, layers: &Layers, seen: Seen, k
             g.op("Add", &[branch, trunk])
         }
     };
-    let merged = g.op("Tanh", &[merged]);
-    layers.dense(g, merged, "head")
+    g.op("Tanh", &[merged])
+}
+
+/// What an agent would see if the field were as it should be: of all channels the targets, which come last.
+fn without_error(g: &mut Graph, config: &Config, seen: Seen) -> Seen {
+    let (channels, targets) = (channel_count(config), target_count(config));
+    let kept = |channel: usize| if channel < channels - targets { 0.0 } else { 1.0 };
+    let mut masked = |x: Value, each: usize| {
+        let mask: Vec<f64> = (0..channels).flat_map(|channel| vec![kept(channel); each]).collect();
+        let mask = g.f32s(&mask);
+        g.op("Mul", &[x, mask])
+    };
+    match seen {
+        Seen::Windows(_) | Seen::Inputs(_) | Seen::Zeros if targets == 0 => Seen::Zeros,
+        Seen::Zeros => seen,
+        Seen::Windows(x) => Seen::Windows(masked(x, 1)),
+        Seen::Patches(x) => Seen::Patches(masked(x, 1)),
+        Seen::Channels(x) => Seen::Channels(masked(x, 1)),
+        Seen::Inputs(x) => {
+            let Around::Window { points, .. } = config.observe.around else {
+                unreachable!("inputs are those of 1D tasks")
+            };
+            Seen::Inputs(masked(x, points))
+        }
+    }
 }
 
 /// 1D: two layers, each divided by its norm + 1.
 fn window_branch(g: &mut Graph, config: &Config, layers: &Layers, seen: Seen) -> Value {
+    let activated = |g: &mut Graph, mut x: Value| {
+        if config.policy.softnorm {
+            let divisor = norm_plus_one(g, x);
+            x = g.op("Div", &[x, divisor]);
+        }
+        g.op("Tanh", &[x])
+    };
     let mut weight = layers.weight("branch.0");
-    let mut x = match seen {
+    let first = match seen {
+        // the same for all agents
+        Seen::Zeros => layers.bias("branch.0"),
         Seen::Windows(windows) => {
             let Around::Window { window, points } = config.observe.around else {
                 unreachable!("windows are cut by 1D tasks")
@@ -102,20 +147,14 @@ fn window_branch(g: &mut Graph, config: &Config, layers: &Layers, seen: Seen) ->
             weight = g.reshape(weight, &[points, channels * width]);
             weight = g.op("MatMul", &[matrix, weight]);
             weight = g.reshape(weight, &[window * channels, width]);
-            g.reshape(windows, &[0, 0, window * channels])
+            let x = g.reshape(windows, &[0, 0, window * channels]);
+            layers.dense_with(g, x, weight, "branch.0")
         }
-        Seen::Inputs(x) | Seen::Patches(x) | Seen::Channels(x) => x,
+        Seen::Inputs(x) | Seen::Patches(x) | Seen::Channels(x) => layers.dense_with(g, x, weight, "branch.0"),
     };
-    for name in ["branch.0", "branch.1"] {
-        x = layers.dense_with(g, x, weight, name);
-        if config.policy.softnorm {
-            let divisor = norm_plus_one(g, x);
-            x = g.op("Div", &[x, divisor]);
-        }
-        x = g.op("Tanh", &[x]);
-        weight = layers.weight("branch.1");
-    }
-    x
+    let hidden = activated(g, first);
+    let second = layers.dense(g, hidden, "branch.1");
+    activated(g, second)
 }
 
 /// 2D: convolutions, then one layer of what was divided by its norm + 1.
@@ -145,6 +184,7 @@ fn patch_branch(g: &mut Graph, config: &Config, layers: &Layers, seen: Seen, kno
                     let shape = [channel_count(config), side, side].map(|extent| extent as i64);
                     (g.reshape(patches, &[&[-1][..], &shape].concat()), [side, side])
                 }
+                Seen::Zeros => unreachable!("patches are cut"),
                 Seen::Channels(maps) | Seen::Windows(maps) | Seen::Inputs(maps) => {
                     let n = reference(config).axes.iter().map(|axis| axis.n).collect::<Vec<_>>();
                     (g.transpose(maps, &[0, 3, 1, 2]), [n[0], n[1]])

@@ -30,6 +30,8 @@ pub(super) enum Seen {
     Patches(Value),
     /// The whole lattice, `[batch, n_x, n_y, channels]`.
     Channels(Value),
+    /// Inputs of the 1D branch that are all 0.
+    Zeros,
 }
 
 /// The reference lattice of a policy.
@@ -62,6 +64,12 @@ pub(super) fn channel_count(config: &Config) -> usize {
         1 => cinoc_control::observation::window::channels(config),
         _ => cinoc_control::observation::patch::channels(config),
     }
+}
+
+/// The last of them, which are targets.
+pub(super) fn target_count(config: &Config) -> usize {
+    let shown = config.task.fields.iter().filter(|field| field.observed && field.tracked).count();
+    if config.observe.target == Some(true) { shown } else { 0 }
 }
 
 /// What the branch is given.
