@@ -171,9 +171,12 @@ impl Disturbance {
         // half of the cases lose agents at the start
         let step = rng.random_range(0..=steps).saturating_sub(steps / 2);
         let fewer = config.train.fewer > 0.0 && rng.random::<f64>() < config.train.fewer;
-        let least =
-            if fewer { agents - part(if self.spare > 0 { high } else { share }, agents) } else { agents };
-        let least = least.max(1);
+        let missing = match (fewer, self.spare) {
+            (false, _) => 0.0,
+            (true, 0) => share,
+            (true, _) => high,
+        };
+        let least = agents.saturating_sub(part(missing, agents)).max(1);
         let agents = match self.spare {
             0 => least,
             spare => rng.random_range(least..=agents + spare),

@@ -192,6 +192,26 @@ fn types_are_checked_by_name() {
 }
 
 #[test]
+fn networks_for_one_number_of_agents_know_neither_rest_nor_more() {
+    let dpc = |set: &str| Config::resolve_method("ks1d", Preset::Default, "dpc", None, &[set.to_string()]);
+    assert!(dpc("train.batch=8").is_ok());
+    for (config, message) in [
+        (
+            dpc("policy.rest=true"),
+            "policy.rest = true: must be false: only the operator network can be at rest",
+        ),
+        (dpc("train.more=1"), "train.more = 1.0: must be 0: this network is made for one number of agents"),
+        (
+            with("fkpp1d", &["train.more=1"]),
+            "train.more = 1.0: must be 0 unless loss.coll is 0: agents that a case does not have would count \
+             as collisions",
+        ),
+    ] {
+        assert_eq!(refusal(config), message);
+    }
+}
+
+#[test]
 fn unknown_keys_name_the_nearest_valid_one() {
     for (set, nearest) in [
         ("loss.trak=5", "loss.track"),

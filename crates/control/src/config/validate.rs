@@ -154,7 +154,7 @@ fn training(config: &Config) -> Result<(), ConfigError> {
 fn baseline(config: &Config) -> Result<(), ConfigError> {
     let operator = config.network() == Network::Operator;
     ConfigError::unless(operator || !config.policy.rest, "policy.rest", config.policy.rest, || {
-        format!("false for the network {:?}", config.network())
+        "false: only the operator network can be at rest".to_string()
     })?;
     let Some(method) = &config.method else { return Ok(()) };
     let fits = config.task.dims == 2 || method.network != Network::Convolutional;
