@@ -49,3 +49,14 @@ tasks!(
     fkpp1d "fkpp1d", heat1d "heat1d", ks1d "ks1d", heat2d "heat2d", obstacles "heat2d-obstacles", ks2d "ks2d",
     turb2d "turb2d", density2d "density2d"
 );
+
+/// The presets of ks2d and turb2d convolve a field that wraps around; this one has ends.
+#[test]
+fn feature_maps_of_a_field_with_ends() {
+    let sets = ["policy.padding=field", "observe.sampling=cell", "policy.conv=[8, 16]", "agents=9"];
+    let config = config("heat2d", "default", &sets);
+    for cluster in [1, 4] {
+        let (_folder, host) = host(cluster);
+        check::<f64>(&host, &config, 1e-10);
+    }
+}

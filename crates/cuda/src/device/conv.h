@@ -134,49 +134,38 @@ FUNCTION void conv_patch_reverse_w(Team team, const T *x, const T *dy, T *dw, T 
     add_parts<OUT, S, B_MODE>(sums_of_dy, db, [&](int) { return T(0); });
 }
 
-template <int NX, int NY, int IN, int OUT, bool PERIODIC>
-FUNCTION void conv_field(Team team, const T *x, const T *w, const T *b, T *y) {
-    each<OUT * NX * NY>(team, [&](int at) {
-        const int j = at % NY, i = at / NY % NX, o = at / NY / NX;
-        T sum = b[o];
-        ROLLED for (int tap = 0; tap < 9; tap++) {
-            const int p = point<NX, PERIODIC>(i + tap / 3 - 1), q = point<NY, PERIODIC>(j + tap % 3 - 1);
-            UNROLL_FEW for (int k = 0; k < IN; k++) sum += w[(tap * IN + k) * OUT + o] * x[(k * NX + p) * NY + q];
-        }
-        y[at] = sum > T(0) ? sum : T(0);
+// What the taps of all points of a field read, [(a * 3 + c) * IN + k][NX * NY]: a convolution of it is a product.
+template <int NX, int NY, int IN, bool PERIODIC> FUNCTION void neighbours(Team team, const T *x, T *to) {
+    fill<9 * IN * NX * NY, WRITE, 8>(team, to, [&](int at) {
+        const int j = at % NY, i = at / NY % NX, k = at / NY / NX % IN, tap = at / NY / NX / IN;
+        return x[(k * NX + point<NX, PERIODIC>(i + tap / 3 - 1)) * NY + point<NY, PERIODIC>(j + tap % 3 - 1)];
     });
 }
 
-template <int NX, int NY, int IN, int OUT, bool PERIODIC, int MODE>
-FUNCTION void conv_field_reverse_x(Team team, const T *w, const T *dy, T *dx) {
+// The reverse: every point gets what all the taps have that read it, also through the ends.
+template <int NX, int NY, int IN, bool PERIODIC, int MODE>
+FUNCTION void neighbours_reverse(Team team, const T *d, T *to) {
     each<IN * NX * NY>(team, [&](int at) {
         const int j = at % NY, i = at / NY % NX, k = at / NY / NX;
         T sum = 0;
-        // every output that reads this point, also through the ends
-        for (int a = -1; a <= 1; a++) {
-            for (int c = -1; c <= 1; c++) {
-                const int p = PERIODIC ? point<NX, true>(i + a) : i + a, q = PERIODIC ? point<NY, true>(j + c) : j + c;
-                if (p < 0 || q < 0 || p >= NX || q >= NY) continue;
-                ROLLED for (int tap = 0; tap < 9; tap++) {
-                    if (PERIODIC ? tap != (1 - a) * 3 + 1 - c
-                                 : point<NX, false>(p + tap / 3 - 1) != i || point<NY, false>(q + tap % 3 - 1) != j)
-                        continue;
-                    UNROLL_FEW for (int o = 0; o < OUT; o++) sum += w[(tap * IN + k) * OUT + o] * dy[(o * NX + p) * NY + q];
+        UNROLL for (int tap = 0; tap < 9; tap++) {
+            const T *const of_tap = d + (tap * IN + k) * NX * NY;
+            if constexpr (PERIODIC) {
+                sum += of_tap[point<NX, true>(i - tap / 3 + 1) * NY + point<NY, true>(j - tap % 3 + 1)];
+            } else {
+                for (int p = (i > 0 ? i - 1 : 0); p <= i + 1 && p < NX; p++) {
+                    if (point<NX, false>(p + tap / 3 - 1) != i) continue;
+                    for (int q = (j > 0 ? j - 1 : 0); q <= j + 1 && q < NY; q++) {
+                        if (point<NY, false>(q + tap % 3 - 1) == j) sum += of_tap[p * NY + q];
+                    }
                 }
             }
         }
-        put<MODE>(dx + at, sum);
+        put<MODE>(to + at, sum);
     });
 }
 
-template <int NX, int NY, int IN, int OUT, bool PERIODIC, int SHARES, int MODE>
-FUNCTION void conv_field_reverse_w(Team team, const T *x, const T *dy, T *dw) {
-    column_sums<NX * NY, 9 * IN * OUT, SHARES>(
-        team, team.room,
-        [&](int r, int at) {
-            const int o = at % OUT, k = at / OUT % IN, tap = at / OUT / IN, i = r / NY, j = r % NY;
-            const int p = point<NX, PERIODIC>(i + tap / 3 - 1), q = point<NY, PERIODIC>(j + tap % 3 - 1);
-            return x[(k * NX + p) * NY + q] * dy[o * NX * NY + r];
-        },
-        [&](int at, T s) { put<MODE>(dw + at, s); });
+// After a convolution: the rectifier.
+template <int N> FUNCTION void rectify(Team team, T *y) {
+    fill<N, WRITE, 4>(team, y, [&](int i) { return larger(y[i], T(0)); });
 }

@@ -1,6 +1,6 @@
 //! 3 x 3 convolutions with a rectifier.
 
-use super::product::lane_tile;
+use super::product::{Product, lane_tile, none};
 use super::*;
 
 /// Sizes of a convolution.
@@ -32,7 +32,7 @@ impl Sizes {
     fn shape(&self) -> String {
         let Sizes { inputs, outputs, points: [nx, ny], agents, periodic, .. } = self;
         if self.field {
-            format!("{nx}, {ny}, {inputs}, {outputs}, {periodic}")
+            format!("{nx}, {ny}, {inputs}, {periodic}")
         } else {
             format!("{nx}, {ny}, {inputs}, {outputs}, {agents}")
         }
@@ -46,14 +46,31 @@ pub fn forward(lower: &mut Lower, node: &Node) -> Vec<Call> {
     let sizes = Sizes::new(node);
     let names: Vec<String> = (0..3).map(|i| node.x(i).name()).collect();
     let operands = format!("{}, {}", names.join(", "), node.y().name());
-    let text = if sizes.field {
-        format!("conv_field<{}>(TEAM, {operands});", sizes.shape())
+    let call = if sizes.field {
+        // what the taps read, then a product
+        let (points, taps, [x, w, b]) = (sizes.count(), 9 * sizes.inputs, [0, 1, 2].map(|i| &names[i]));
+        let product = Product {
+            extents: [sizes.outputs, points, taps],
+            a: [1, sizes.outputs],
+            b: [points, 1],
+            factors: [w.clone(), "TEAM.room".into()],
+            result: node.y().name(),
+            start: ("PER_ROW", b.clone()),
+            mode: "WRITE",
+        };
+        let (product, room) = product.within(lower, taps * points);
+        let text = format!(
+            "{{ neighbours<{}>(TEAM, {x}, TEAM.room); meet(TEAM); {product} meet(TEAM); rectify<{}>(TEAM, {}); }}",
+            sizes.shape(),
+            sizes.outputs * points,
+            node.y().name()
+        );
+        Call::new(text, sizes.work).room(room)
     } else {
         let [tm, tn] = lane_tile([sizes.outputs, sizes.agents], sizes.count(), lower.warps(sizes.work));
-        format!("conv_patch<{}, {tm}, {tn}>(TEAM, {operands});", sizes.shape())
+        Call::new(format!("conv_patch<{}, {tm}, {tn}>(TEAM, {operands});", sizes.shape()), sizes.work)
     };
-    let call = Call::new(text, sizes.work).fills(node.y());
-    vec![(0..3).fold(call, |call, i| call.reads(node.x(i)))]
+    vec![(0..3).fold(call.fills(node.y()), |call, i| call.reads(node.x(i)))]
 }
 
 pub fn reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
@@ -67,13 +84,25 @@ pub fn reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
     let mut calls = vec![Call::new(cut, busy).reads(r.y()).reads(dy).fills(dy)];
     if let Some(to) = r.to(0) {
         let (w, t, mode) = (r.x(1), to.slot.name(), to.mode);
-        let text = if sizes.field {
-            format!("conv_field_reverse_x<{shape}, {mode}>(TEAM, {}, {d}, {t});", w.name())
+        let call = if sizes.field {
+            let product = Product {
+                extents: [9 * inputs, points, outputs],
+                a: [outputs, 1],
+                b: [points, 1],
+                factors: [w.name(), d.clone()],
+                result: "TEAM.room".into(),
+                start: none(),
+                mode: "WRITE",
+            };
+            let (product, room) = product.within(lower, 9 * inputs * points);
+            let gather = format!("neighbours_reverse<{shape}, {mode}>(TEAM, TEAM.room, {t});");
+            Call::new(format!("{{ {product} meet(TEAM); {gather} }}"), work).room(room)
         } else {
             let [tm, tn] = lane_tile([inputs, agents], points, lower.warps(work));
-            format!("conv_patch_reverse_x<{shape}, {mode}, {tm}, {tn}>(TEAM, {}, {d}, {t});", w.name())
+            let shape = format!("{shape}, {mode}, {tm}, {tn}");
+            Call::new(format!("conv_patch_reverse_x<{shape}>(TEAM, {}, {d}, {t});", w.name()), work)
         };
-        calls.push(Call::new(text, work).reads(w).reads(dy).fills(to.slot));
+        calls.push(call.reads(w).reads(dy).fills(to.slot));
     }
     let x = || r.x(0);
     match (r.to(1), r.to(2)) {
@@ -95,15 +124,19 @@ pub fn reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
             calls.push(call.reads(x()).reads(dy).writes(w.slot).writes(b.slot));
         }
         (Some(w), Some(b)) => {
-            let shares = lower.shares(points, 9 * inputs * outputs, work);
-            let text = format!(
-                "conv_field_reverse_w<{shape}, {shares}, {}>(TEAM, {}, {d}, {});",
-                w.mode,
-                x().name(),
-                w.slot.name()
-            );
-            let call = Call::new(text, work).sums(9 * inputs * outputs, shares);
-            calls.push(call.reads(x()).reads(dy).takes(w.slot));
+            let product = Product {
+                extents: [9 * inputs, outputs, points],
+                a: [points, 1],
+                b: [1, points],
+                factors: ["TEAM.room".into(), d.clone()],
+                result: w.slot.name(),
+                start: none(),
+                mode: w.mode,
+            };
+            let (product, room) = product.within(lower, 9 * inputs * points);
+            let gather = format!("neighbours<{shape}>(TEAM, {}, TEAM.room);", x().name());
+            let call = Call::new(format!("{{ {gather} meet(TEAM); {product} }}"), work).room(room);
+            calls.push(call.reads(x()).reads(dy).fills(w.slot));
             calls.push(layout::sum_of_copies(lower, [outputs, 1], [outputs, points], dy, b));
         }
         _ => unreachable!("weights and bias are learned together"),

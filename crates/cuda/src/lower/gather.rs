@@ -1,5 +1,6 @@
 //! What agents see of fields, and fields carried by a flow.
 
+use super::product::{Product, none};
 use super::*;
 
 pub fn advect(node: &Node) -> Vec<Call> {
@@ -161,6 +162,11 @@ impl Patches {
             linear: node.word("sampling") == "linear",
         }
     }
+    /// Code that cuts the patches of all agents out of maps (`XI, MAPS`), to the room.
+    fn cut(&self, names: &str) -> String {
+        let Patches { sizes, densities, periodic, .. } = self;
+        format!("patches<{sizes}, {periodic}, false>(TEAM, {densities}, {names}, TEAM.room);")
+    }
     /// Numbers that one agent sees.
     fn seen(&self) -> usize {
         self.patch * self.patch * self.channels
@@ -193,19 +199,19 @@ pub fn patches(lower: &mut Lower, node: &Node) -> Vec<Call> {
         }
         _ => {
             let outputs = node.output().rows;
-            let shares = lower.shares(p.seen(), agents * outputs, (10 * all * outputs) as f64);
-            Call::new(
-                format!(
-                    "patch_dense<{sizes}, {outputs}, {periodic}, {shares}>\
-                     (TEAM, {densities}, {names}, {}, {});",
-                    node.x(2).name(),
-                    y.name()
-                ),
-                (10 * all * outputs) as f64,
-            )
-            .sums(agents * outputs, shares)
-            .reads(node.x(2))
-            .takes(y)
+            let product = Product {
+                extents: [outputs, *agents, p.seen()],
+                a: [1, outputs],
+                b: [*agents, 1],
+                factors: [node.x(2).name(), "TEAM.room".into()],
+                result: y.name(),
+                start: none(),
+                mode: "WRITE",
+            };
+            let (work, (product, room)) = (product.work(), product.within(lower, all));
+            let cut = p.cut(&names);
+            let call = Call::new(format!("{{ {cut} meet(TEAM); {product} }}"), work).room(room);
+            call.reads(node.x(2)).fills(y)
         }
     };
     vec![call.reads(xi).reads(maps)]
@@ -239,6 +245,7 @@ pub fn patches_reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
     if let Some(to) = r.to(1) {
         let d = dy.name();
         let (t, mode) = (to.slot.name(), to.mode);
+        let mut room = 4 * agents;
         let call = match r.node.op.name() {
             "patches" => Call::new(
                 format!(
@@ -258,32 +265,45 @@ pub fn patches_reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
                 10.0 * looking,
             )
             .reads(r.x(1)),
-            _ => Call::new(
-                format!(
-                    "patch_dense_reverse_maps<{sizes}, {outputs}, {periodic}, {mode}>\
-                     (TEAM, {densities}, {}, {}, {d}, {t});",
-                    xi.name(),
-                    r.x(2).name()
-                ),
-                10.0 * looking,
-            )
-            .reads(r.x(2)),
+            _ => {
+                let product = Product {
+                    extents: [p.seen(), *agents, outputs],
+                    a: [outputs, 1],
+                    b: [*agents, 1],
+                    factors: [r.x(2).name(), d.clone()],
+                    result: "TEAM.room".into(),
+                    start: none(),
+                    mode: "WRITE",
+                };
+                let all = p.seen() * agents;
+                let (work, (product, more)) = (product.work(), product.within(lower, all));
+                let text = format!(
+                    "{{ {product} meet(TEAM); patches_reverse_fields<{sizes}, {periodic}, false, {mode}>\
+                     (with_room(TEAM, TEAM.room + {all}), {densities}, {}, TEAM.room, {t}); }}",
+                    xi.name()
+                );
+                room = more.max(all + room);
+                Call::new(text, work + 10.0 * looking).reads(r.x(2))
+            }
         };
-        calls.push(call.room(4 * agents).reads(xi).reads(dy).fills(to.slot));
+        calls.push(call.room(room).reads(xi).reads(dy).fills(to.slot));
     }
     if r.node.op.name() == "patch_dense"
         && let Some(to) = r.to(2)
     {
-        let text = format!(
-            "patch_dense_reverse_w<{sizes}, {outputs}, {periodic}, {}>(TEAM, {densities}, {}, {}, {}, {});",
-            to.mode,
-            xi.name(),
-            r.x(1).name(),
-            dy.name(),
-            to.slot.name()
-        );
-        let work = (10 * p.seen() * outputs * agents) as f64;
-        calls.push(Call::new(text, work).reads(xi).reads(r.x(1)).reads(dy).writes(to.slot));
+        let product = Product {
+            extents: [p.seen(), outputs, *agents],
+            a: [*agents, 1],
+            b: [1, *agents],
+            factors: ["TEAM.room".into(), dy.name()],
+            result: to.slot.name(),
+            start: none(),
+            mode: to.mode,
+        };
+        let (work, (product, room)) = (product.work(), product.within(lower, p.seen() * agents));
+        let cut = p.cut(&format!("{}, {}", xi.name(), r.x(1).name()));
+        let call = Call::new(format!("{{ {cut} meet(TEAM); {product} }}"), work).room(room);
+        calls.push(call.reads(xi).reads(r.x(1)).reads(dy).fills(to.slot));
     }
     calls
 }

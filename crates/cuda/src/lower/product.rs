@@ -35,6 +35,14 @@ impl Product {
         format!("{name}<{shape}, {tiling}>(TEAM, {left}, {right}, {from}, {});", self.result)
     }
 
+    /// Its code beside other code of one call: it keeps to the room from number `first` on, or a few later, because
+    /// it reads and writes up to four numbers at once. Returns how much room the call needs for both.
+    pub fn within(&self, lower: &Lower, first: usize) -> (String, usize) {
+        let (call, first) = (self.call(lower), first.next_multiple_of(4));
+        let text = call.text.replacen("TEAM", &format!("with_room(TEAM, TEAM.room + {first})"), 1);
+        (text, first + call.room)
+    }
+
     pub fn call(&self, lower: &Lower) -> Call {
         let [m, n, k] = self.extents;
         let (work, ku) = (self.work(), self.run());
@@ -145,7 +153,8 @@ impl Tiling {
     }
 }
 
-fn none() -> (&'static str, String) {
+/// A sum that starts with nothing.
+pub fn none() -> (&'static str, String) {
     ("ZERO", "nullptr".into())
 }
 
