@@ -13,7 +13,7 @@
 //! | `start`, the first field again | fixed | the objective has `mass` |
 //! | `target` | fixed, or a sequence if targets move | always |
 //! | `sensor_noise` (per grid point), `actuator_noise` (per agent): N(0, 1) | sequence | their standard deviation is above 0 |
-//! | `alive`, 1 or 0 per agent | sequence | `failure.share` is above 0, or `train.failure` or `train.more` and there is an objective |
+//! | `alive`, 1 or 0 per agent | sequence | `failure.share`, or in training `train.failure` or `train.more` |
 //! | `importance`, a factor on the errors of a case | fixed | `train.hold` is above 0, and there is an objective |
 //!
 //! An agent may stand for any number of agents, its weight: what it does to the field and how much it counts
@@ -325,8 +325,8 @@ fn disturbed<'t>(
     }
 }
 
-/// Whether agents can fail or be missing: in evaluation by `failure.share`, in training by `train.failure` and
-/// `train.more` too.
+/// Whether agents can fail or be missing: in evaluation by `failure.share`, in training by `train.failure`
+/// and `train.more` too.
 fn failing(config: &Config, terms: bool) -> bool {
     config.failure.share > 0.0 || (terms && (config.train.failure[1] > 0.0 || config.train.more > 0.0))
 }

@@ -60,7 +60,8 @@ pub fn forward(lower: &mut Lower, node: &Node) -> Vec<Call> {
         };
         let (product, room) = product.within(lower, taps * points);
         let text = format!(
-            "{{ neighbours<{}>(TEAM, {x}, TEAM.room); meet(TEAM); {product} meet(TEAM); rectify<{}>(TEAM, {}); }}",
+            "{{ neighbours<{}>(TEAM, {x}, TEAM.room); meet(TEAM); {product} meet(TEAM); \
+             rectify<{}>(TEAM, {}); }}",
             sizes.shape(),
             sizes.outputs * points,
             node.y().name()

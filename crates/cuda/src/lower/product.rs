@@ -35,8 +35,8 @@ impl Product {
         format!("{name}<{shape}, {tiling}>(TEAM, {left}, {right}, {from}, {});", self.result)
     }
 
-    /// Its code beside other code of one call: it keeps to the room from number `first` on, or a few later, because
-    /// it reads and writes up to four numbers at once. Returns how much room the call needs for both.
+    /// Its code beside other code of one call. It keeps to the room from number `first` on, or a few later,
+    /// because it reads and writes up to four numbers at once. Returns the room that the call needs for both.
     pub fn within(&self, lower: &Lower, first: usize) -> (String, usize) {
         let (call, first) = (self.call(lower), first.next_multiple_of(4));
         let text = call.text.replacen("TEAM", &format!("with_room(TEAM, TEAM.room + {first})"), 1);
