@@ -14,6 +14,8 @@ pub enum Slot {
     Adjoint(usize),
     /// The adjoint of a state, on its way to the step before.
     Carry(usize),
+    /// Something that a step kept for later.
+    Kept(usize),
     /// Memory that a call of all blocks uses for itself. There are several, so that calls need not wait for
     /// it.
     Room(usize),
@@ -28,6 +30,7 @@ impl Slot {
             Slot::Value(i) => format!("v{i}"),
             Slot::Adjoint(i) => format!("d{i}"),
             Slot::Carry(i) => format!("c{i}"),
+            Slot::Kept(i) => format!("k{i}"),
             Slot::Room(i) => format!("room{i}"),
             Slot::Desk(i) => format!("desk{i}"),
         }

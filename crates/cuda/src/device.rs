@@ -2,6 +2,7 @@
 
 use crate::compile::Cache;
 use crate::executable::{Answer, DeviceError, Entry, Generated, Job, Processor, numbers};
+use crate::late::{self, PARTS};
 use crate::sweep::{Code, Spread, generate};
 use cinoc_adjoint::Real;
 use cinoc_adjoint::backend::{Backend, Executable, Plan};
@@ -154,6 +155,7 @@ impl Cuda {
             code,
             rooms: Mutex::new(Rooms::default()),
             decided: Mutex::default(),
+            most: std::array::from_fn(|_| OnceLock::new()),
         })
     }
 }
@@ -183,8 +185,10 @@ impl Compiler {
         let module = self.context.load_module(Ptx::from_binary(binary)).map_err(loaded)?;
         let sweep = module.load_function(entry.name()).map_err(loaded)?;
         let set = |attribute, value| sweep.set_attribute(attribute, value).map_err(loaded);
-        set(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, code.shared_bytes as i32)?;
-        if code.spread.cluster > 8 {
+        let late = entry == Entry::Late;
+        let shared = if late { code.late.shared_bytes } else { code.shared_bytes };
+        set(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared as i32)?;
+        if code.spread.cluster > 8 && !late {
             set(FunctionAttribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)?;
         }
         Ok(Kernel { sweep, add_up: module.load_function("add_up").map_err(loaded)? })
@@ -231,7 +235,7 @@ unsafe impl<T: DeviceRepr> DeviceRepr for Arguments<T> {}
 
 /// Memory on the device, kept between launches.
 struct Rooms<T> {
-    numbers: [Option<CudaSlice<T>>; 14],
+    numbers: [Option<CudaSlice<T>>; 15],
     doubles: [Option<CudaSlice<f64>>; 2],
 }
 
@@ -243,7 +247,7 @@ impl<T> Default for Rooms<T> {
 
 struct OnDevice<T> {
     /// Kernels by their entry; each is compiled when it is first needed.
-    kernels: [OnceLock<Kernel>; 3],
+    kernels: [OnceLock<Kernel>; 4],
     compiler: Compiler,
     tables: CudaSlice<T>,
     indices: CudaSlice<i32>,
@@ -254,6 +258,8 @@ struct OnDevice<T> {
     rooms: Mutex<Rooms<T>>,
     /// Whether values are stored, by samples and steps.
     decided: Mutex<HashMap<(usize, usize), bool>>,
+    /// Teams of a kernel that work at the same time.
+    most: [OnceLock<usize>; 4],
 }
 
 /// Tells what timed calls took, longest first.
@@ -319,6 +325,20 @@ fn download<X: DeviceRepr + Clone + Default>(
 }
 
 impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
+    /// Kernels, ready to be launched. Those that are missing are compiled at the same time.
+    fn prepare(&self, entries: &[Entry]) -> Result<(), String> {
+        if entries.iter().all(|&entry| self.kernels[entry as usize].get().is_some()) {
+            return Ok(());
+        }
+        std::thread::scope(|scope| {
+            let each: Vec<_> = entries.iter().map(|&entry| scope.spawn(move || self.kernel(entry))).collect();
+            each.into_iter().try_for_each(|one| match one.join() {
+                Ok(made) => made.map(|_| ()),
+                Err(panic) => std::panic::resume_unwind(panic),
+            })
+        })
+    }
+
     /// A kernel, ready to be launched.
     fn kernel(&self, entry: Entry) -> Result<&Kernel, String> {
         let place = &self.kernels[entry as usize];
@@ -329,53 +349,79 @@ impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
         place.get().ok_or_else(|| "a kernel that was just made is missing".into())
     }
 
-    /// Teams that work at the same time.
-    fn teams(&self, kernel: &CudaFunction, samples: usize) -> Result<usize, String> {
-        let Spread { threads, cluster, .. } = self.code.spread;
+    /// How `teams` teams of a kernel are launched.
+    fn launch_config(&self, entry: Entry, teams: usize) -> LaunchConfig {
+        let Code { spread: Spread { threads, cluster, .. }, shared_bytes, late: apart, .. } = &self.code;
+        let (threads, cluster, shared) = match entry {
+            Entry::Late => (late::THREADS, 1, apart.shared_bytes),
+            _ => (*threads, *cluster, *shared_bytes),
+        };
+        LaunchConfig {
+            grid_dim: ((teams * cluster) as u32, 1, 1),
+            block_dim: (threads as u32, 1, 1),
+            shared_mem_bytes: shared as u32,
+        }
+    }
+
+    /// Teams of a kernel that work at the same time.
+    fn teams(&self, entry: Entry, kernel: &CudaFunction, wanted: usize) -> Result<usize, String> {
+        // the question takes the driver longer than a launch: it is asked once
+        if let Some(&most) = self.most[entry as usize].get() {
+            return Ok(wanted.min(most));
+        }
         let failed =
             |error: DriverError| format!("the device does not say how much it can do at once: {error}");
-        let config = LaunchConfig {
-            grid_dim: ((samples * cluster) as u32, 1, 1),
-            block_dim: (threads as u32, 1, 1),
-            shared_mem_bytes: self.code.shared_bytes as u32,
-        };
+        let config = self.launch_config(entry, self.processors);
+        let (threads, shared) = (config.block_dim.0, config.shared_mem_bytes);
+        let cluster = config.grid_dim.0 as usize / self.processors;
         let most = if cluster > 1 {
             kernel.occupancy_max_active_clusters(config, &self.stream).map_err(failed)? as usize
         } else {
-            let shared = self.code.shared_bytes;
-            let blocks = kernel.occupancy_max_active_blocks_per_multiprocessor(threads as u32, shared, None);
+            let blocks =
+                kernel.occupancy_max_active_blocks_per_multiprocessor(threads, shared as usize, None);
             blocks.map_err(failed)? as usize * self.processors
         };
         if most == 0 {
             return Err(format!(
-                "a cluster of {cluster} blocks with {} bytes of shared memory does not fit on the device",
-                self.code.shared_bytes
+                "{cluster} blocks with {shared} bytes of shared memory each do not fit on the device at once"
             ));
         }
-        Ok(samples.min(most))
+        Ok(wanted.min(*self.most[entry as usize].get_or_init(|| most)))
     }
 
     fn run(&self, entry: Entry, job: &Job<'_, T>) -> Result<Answer<T>, String> {
         let (code, run, sizes, stream) = (&self.code, job.run, job.sizes, &self.stream);
+        let (gradient, stored) = (entry != Entry::Forward, entry == Entry::GradientStored);
+        let late = stored && code.late.needed;
+        self.prepare(if late {
+            &[Entry::GradientStored, Entry::Late]
+        } else {
+            std::slice::from_ref(&entry)
+        })?;
         let Kernel { sweep, add_up } = self.kernel(entry)?;
-        let teams = self.teams(sweep, run.samples)?;
+        let teams = self.teams(entry, sweep, run.samples)?;
+        let adding = match late {
+            true => self.teams(Entry::Late, &self.kernel(Entry::Late)?.sweep, run.samples * PARTS)?,
+            false => 0,
+        };
+        let rows = run.samples * if late { 1 + PARTS } else { 1 };
         let mut rooms = self.rooms.lock().map_err(|_| "an earlier launch failed")?;
         let Rooms { numbers, doubles } = &mut *rooms;
-        let (gradient, stored) = (entry != Entry::Forward, entry == Entry::GradientStored);
         let given: [&[&[T]]; 4] = [&[run.params], &run.fixed, &run.states, &run.sequences];
         let lens = [
             teams * code.memory,
             if gradient { teams * (run.steps + 1) * code.history } else { 0 },
-            if stored { teams * run.steps * code.store } else { 0 },
+            if stored { run.samples * run.steps * code.store } else { 0 },
             sizes.records,
             sizes.ends,
-            sizes.params * run.samples,
+            if gradient { rows * code.row } else { 0 },
             sizes.fixed,
             sizes.states,
             sizes.sequences,
             sizes.params,
+            adding * code.late.memory,
         ];
-        let mut at = [0; 14];
+        let mut at = [0; 15];
         for (i, parts) in given.iter().enumerate() {
             at[i] = reserve(stream, &mut numbers[i], parts.iter().map(|part| part.len()).sum())?;
             upload(stream, &mut numbers[i], parts)?;
@@ -399,20 +445,22 @@ impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
             answers: [terms, at[7], at[8], at[9], at[10], at[11], at[12]],
             clocks: self.clocks.device_ptr(stream).0,
         };
-        let Spread { threads, cluster, .. } = code.spread;
-        let config = LaunchConfig {
-            grid_dim: ((teams * cluster) as u32, 1, 1),
-            block_dim: (threads as u32, 1, 1),
-            shared_mem_bytes: code.shared_bytes as u32,
-        };
+        let config = self.launch_config(entry, teams);
         let failed = |error: DriverError| format!("the device does not start {}: {error}", entry.name());
         // SAFETY: the kernel takes this structure, and every array has the length that its code expects.
         unsafe { stream.launch_builder(sweep).arg(&arguments).launch(config) }.map_err(failed)?;
+        if late {
+            let [_, history, store] = arguments.rooms;
+            let arguments = Arguments { rooms: [at[14], history, store], ..arguments };
+            let (kernel, config) = (self.kernel(Entry::Late)?, self.launch_config(Entry::Late, adding));
+            // SAFETY: as above; the store was written by the launch before.
+            unsafe { stream.launch_builder(&kernel.sweep).arg(&arguments).launch(config) }.map_err(failed)?;
+        }
         if sizes.params > 0 {
-            let (samples, parts, sum) = (run.samples as i32, at[9], at[13]);
+            let (rows, parts, sum) = (rows as i32, at[9], at[13]);
             let blocks = LaunchConfig::for_num_elems(sizes.params as u32);
-            // SAFETY: as above; the parts of all samples were written by the launch before.
-            unsafe { stream.launch_builder(add_up).arg(&samples).arg(&parts).arg(&sum).launch(blocks) }
+            // SAFETY: as above; all rows were written by the launches before.
+            unsafe { stream.launch_builder(add_up).arg(&rows).arg(&parts).arg(&sum).launch(blocks) }
                 .map_err(failed)?;
         }
         let answer = Answer {
@@ -444,8 +492,8 @@ impl<T: Real + DeviceRepr + ValidAsZeroBits> Processor<T> for OnDevice<T> {
 impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
     /// Whether the device has memory for the stored values of so many samples and steps.
     fn has_room(&self, samples: usize, steps: usize) -> bool {
-        let most = self.processors * 2048 / self.code.spread.threads / self.code.spread.cluster;
-        let bytes = samples.min(most) as f64 * (steps * self.code.store * size_of::<T>()) as f64;
+        let numbers = steps * self.code.store + (1 + PARTS) * self.code.row;
+        let bytes = samples as f64 * (numbers * size_of::<T>()) as f64;
         let have =
             self.rooms.lock().ok().and_then(|rooms| rooms.numbers[6].as_ref().map(CudaSlice::num_bytes));
         let free = self.stream.context().mem_get_info().map_or(0, |(free, _)| free) + have.unwrap_or(0);

@@ -1,5 +1,6 @@
 //! A generated program as an executable of the engine: what goes to the processor and what comes back.
 
+use crate::places::Places;
 use crate::sweep::Code;
 use cinoc_adjoint::backend::{Arranged, Executable, Gradient, Outcome, Placed, Plan, Strategy};
 use cinoc_adjoint::{Real, Threads};
@@ -12,13 +13,15 @@ pub enum Entry {
     Forward,
     /// Forward and back; the steps are computed again.
     GradientAgain,
-    /// Forward and back; what is expensive is stored.
+    /// Forward and back; what is expensive is stored, and what the parameters get is left for later.
     GradientStored,
+    /// What the parameters get, added up.
+    Late,
 }
 
 impl Entry {
     /// All of them.
-    pub const ALL: [Entry; 3] = [Entry::Forward, Entry::GradientAgain, Entry::GradientStored];
+    pub const ALL: [Entry; 4] = [Entry::Forward, Entry::GradientAgain, Entry::GradientStored, Entry::Late];
 
     /// Its name in the code.
     pub fn name(self) -> &'static str {
@@ -26,6 +29,7 @@ impl Entry {
             Entry::Forward => "forward_sweep",
             Entry::GradientAgain => "gradient_again",
             Entry::GradientStored => "gradient_stored",
+            Entry::Late => "add_late",
         }
     }
 }
@@ -48,7 +52,7 @@ pub struct Sizes {
     pub records: usize,
     /// States after the last step.
     pub ends: usize,
-    /// Adjoint of the parameters.
+    /// Adjoint of the parameters, each of which begins at a multiple of four.
     pub params: usize,
     /// Adjoints of the fixed inputs.
     pub fixed: usize,
@@ -125,6 +129,13 @@ fn cut<T: Copy>(all: &[T], places: &[Placed], per: usize) -> Vec<Vec<T>> {
     each.collect()
 }
 
+/// Numbers of inputs that begin at multiples of four, without the gaps.
+fn compact<T: Copy>(all: &[T], places: &[Placed]) -> Vec<T> {
+    let (offsets, _) = Places::aligned(places);
+    let each = places.iter().zip(offsets).flat_map(|(place, at)| &all[at..at + place.shape.size()]);
+    each.copied().collect()
+}
+
 /// `[samples][terms]` term by term.
 fn by_terms(all: &[f64], terms: usize) -> Vec<Vec<f64>> {
     (0..terms).map(|term| all.iter().skip(term).step_by(terms).copied().collect()).collect()
@@ -161,7 +172,7 @@ impl<T: Real, P: Processor<T>> Executable<T> for Generated<T, P> {
             terms: plan.terms.len() * samples,
             records: 0,
             ends: size(&plan.states) * samples,
-            params: plan.param_len(),
+            params: Places::aligned(&plan.params).1,
             fixed: size(&plan.fixed) * samples,
             states: size(&plan.states) * samples,
             sequences: size(&plan.sequences) * samples * steps,
@@ -177,7 +188,7 @@ impl<T: Real, P: Processor<T>> Executable<T> for Generated<T, P> {
             .collect();
         vec![Gradient {
             loss: terms.iter().sum(),
-            params: answer.params.clone(),
+            params: compact(&answer.params, &plan.params),
             terms,
             fixed: cut(&answer.fixed, &plan.fixed, samples),
             states: cut(&answer.states, &plan.states, samples),

@@ -2,6 +2,7 @@
 //! for tests: machines without a GPU can check the code of every task.
 
 use crate::executable::{Answer, Entry, Generated, Job, Processor, numbers};
+use crate::late::PARTS;
 use crate::sweep::{Code, Spread, generate};
 use cinoc_adjoint::Real;
 use cinoc_adjoint::backend::{Backend, Executable, Plan};
@@ -12,6 +13,7 @@ use std::sync::Arc;
 
 /// What kernels are given, as `device/kernel.h` declares it.
 #[repr(C)]
+#[derive(Clone, Copy)]
 struct Arguments<T> {
     samples: i32,
     steps: i32,
@@ -116,9 +118,12 @@ impl<T: Real> Processor<T> for OnHost<T> {
         let room = |n: usize| vec![T::of(f64::NAN); n]; // what is not written shows
         let (fixed, states) = (run.fixed.concat(), run.states.concat());
         let (sequences, weights) = (run.sequences.concat(), run.weights.concat());
-        let mut memory = room(code.memory + code.shared_bytes / size_of::<T>());
+        // both kernels have their shared memory behind the global memory of the sweep
+        let numbers = |bytes: usize| bytes / size_of::<T>();
+        let near = numbers(code.shared_bytes).max(numbers(code.late.shared_bytes));
+        let mut memory = room(code.memory.max(code.late.memory) + near);
         let mut history = room((run.steps + 1) * code.history);
-        let mut store = room(run.steps * code.store);
+        let mut store = room(run.samples * run.steps * code.store);
         let mut answer = Answer {
             terms: vec![f64::NAN; sizes.terms],
             records: room(sizes.records),
@@ -128,7 +133,9 @@ impl<T: Real> Processor<T> for OnHost<T> {
             states: room(sizes.states),
             sequences: room(sizes.sequences),
         };
-        let mut dparams = room(sizes.params * run.samples);
+        let late = entry == Entry::GradientStored && code.late.needed;
+        let rows = run.samples * if late { 1 + PARTS } else { 1 };
+        let mut dparams = room(if sizes.params > 0 { rows * code.row } else { 0 });
         let share = 1.0 / run.of as f64;
         let arguments = Arguments {
             samples: run.samples as i32,
@@ -160,10 +167,15 @@ impl<T: Real> Processor<T> for OnHost<T> {
             let kernel: Symbol<'_, unsafe extern "C" fn(Arguments<T>)> =
                 self.library.get(entry.name().as_bytes()).expect("a kernel of the code");
             kernel(arguments);
+            if late {
+                let kernel: Symbol<'_, unsafe extern "C" fn(Arguments<T>)> =
+                    self.library.get(Entry::Late.name().as_bytes()).expect("a kernel of the code");
+                kernel(arguments);
+            }
             if sizes.params > 0 {
                 let add_up: Symbol<'_, unsafe extern "C" fn(i32, *const T, *mut T)> =
                     self.library.get(b"add_up").expect("a kernel of the code");
-                add_up(run.samples as i32, dparams.as_ptr(), answer.params.as_mut_ptr());
+                add_up(rows as i32, dparams.as_ptr(), answer.params.as_mut_ptr());
             }
         }
         answer

@@ -16,6 +16,7 @@
 //! | `versions.rs` | memory of their own for small values that share a slot |
 //! | `memory.rs` | which slots live in shared memory |
 //! | `sweep.rs` | the code of a forward sweep and of a gradient |
+//! | `late.rs` | what the parameters get, added up after the sweep |
 //! | `executable.rs` | what goes to a processor and what comes back |
 //! | `compile.rs` | NVRTC, and a cache of machine code |
 //! | `device.rs` | a CUDA device as a backend |
@@ -26,6 +27,7 @@ pub mod compile;
 mod device;
 mod executable;
 pub mod host;
+mod late;
 mod lower;
 mod memory;
 mod places;

@@ -30,7 +30,7 @@ pub fn chosen(index: &str, choices: &[String]) -> String {
 }
 
 /// Slots begin at multiples of this many numbers.
-const ALIGNED: usize = 4;
+pub const ALIGNED: usize = 4;
 
 /// Numbers that a step back needs, in the history or in the store. `T_0` in the place stands for the step,
 /// `T_1` for the one after it.
@@ -83,6 +83,17 @@ impl Places<'_> {
         (offsets, sum)
     }
 
+    /// The same for inputs that begin at multiples of four numbers.
+    pub fn aligned(places: &[Placed]) -> (Vec<usize>, usize) {
+        let mut sum = 0;
+        let offsets = places.iter().map(|place| {
+            let at = sum;
+            sum += place.shape.size().next_multiple_of(ALIGNED);
+            at
+        });
+        (offsets.collect(), sum)
+    }
+
     /// Code of where the numbers of input `k` of a sample lie, `[samples][size]` one input after the other.
     pub fn sample(array: &str, offset: usize, size: usize) -> String {
         format!("(a.{array} + size_t(a.samples) * {offset} + size_t(sample) * {size})")
@@ -115,13 +126,7 @@ impl Places<'_> {
 
     /// First number of every state in the history of a step, and their sum.
     pub fn history(&self) -> (Vec<usize>, usize) {
-        let mut sum = 0;
-        let offsets = self.plan.states.iter().map(|state| {
-            let at = sum;
-            sum += state.shape.size().next_multiple_of(ALIGNED);
-            at
-        });
-        (offsets.collect(), sum)
+        Places::aligned(&self.plan.states)
     }
 
     /// The states in their slots, to the history of step t.
@@ -256,27 +261,32 @@ impl Places<'_> {
 /// Stored values of a step. Those of global memory are computed in the store, where they stay; those of
 /// shared memory are copied.
 pub struct Store {
-    /// Slot, length, place and whether it is of shared memory.
-    slots: Vec<(Slot, usize, usize, bool)>,
+    /// Slot, length and place.
+    slots: Vec<(Slot, usize, usize)>,
     /// Numbers of all.
     pub all: usize,
 }
 
 impl Store {
-    pub fn new(plan: &Plan, memory: &Memory) -> Store {
+    pub fn new(plan: &Plan) -> Store {
         let mut store = Store { slots: Vec::new(), all: 0 };
         for &slot in &plan.stored {
-            let (n, slot) = (plan.value_len[slot], Slot::Value(slot));
-            store.slots.push((slot, n, store.all, memory.is_near(slot)));
+            let n = plan.value_len[slot];
+            store.slots.push((Slot::Value(slot), n, store.all));
             store.all += n.next_multiple_of(ALIGNED);
         }
         store
     }
 
+    /// Where a slot lies, if it is stored.
+    pub fn place(&self, slot: Slot) -> Option<usize> {
+        self.slots.iter().find(|(other, ..)| *other == slot).map(|(_, _, at)| *at)
+    }
+
     /// Stored values of shared memory to the store.
-    pub fn put_away(&self) -> Vec<Call> {
-        let near = self.slots.iter().filter(|(.., near)| *near);
-        let each = near.map(|&(slot, n, at, _)| {
+    pub fn put_away(&self, memory: &Memory) -> Vec<Call> {
+        let near = self.slots.iter().filter(|(slot, ..)| memory.is_near(*slot));
+        let each = near.map(|&(slot, n, at)| {
             copy(n, &format!("(store + size_t(t) * STORE + {at})"), &slot.name()).flat(slot)
         });
         // shared memory is that of the first block
@@ -284,9 +294,9 @@ impl Store {
     }
 
     /// The same back.
-    pub fn fetched(&self) -> Vec<Fetched> {
-        let near = self.slots.iter().filter(|(.., near)| *near);
-        let each = near.map(|&(slot, numbers, at, _)| Fetched {
+    pub fn fetched(&self, memory: &Memory) -> Vec<Fetched> {
+        let near = self.slots.iter().filter(|(slot, ..)| memory.is_near(*slot));
+        let each = near.map(|&(slot, numbers, at)| Fetched {
             slot,
             numbers,
             from: format!("(store + size_t(T_0) * STORE + {at})"),
@@ -294,9 +304,9 @@ impl Store {
         each.collect()
     }
 
-    pub fn declarations(&self) -> String {
-        let far = self.slots.iter().filter(|(.., near)| !near);
-        far.map(|(slot, _, at, _)| format!("T *const {} = store + size_t(t) * STORE + {at};\n", slot.name()))
+    pub fn declarations(&self, memory: &Memory) -> String {
+        let far = self.slots.iter().filter(|(slot, ..)| !memory.is_near(*slot));
+        far.map(|(slot, _, at)| format!("T *const {} = store + size_t(t) * STORE + {at};\n", slot.name()))
             .collect()
     }
 }

@@ -6,6 +6,7 @@
 
 use crate::calls::{Call, Slot};
 use crate::executable::Entry;
+use crate::late::{self, Late, Reversed};
 use crate::lower::Lower;
 use crate::memory::Memory;
 use crate::places::{Fetched, Places, Store, copy, filled, send};
@@ -43,8 +44,12 @@ pub struct Code {
     pub memory: usize,
     /// States of one step.
     pub history: usize,
-    /// Stored values of one step.
+    /// Stored values of one step, and what is kept for the parameters.
     pub store: usize,
+    /// Numbers that a sample, or a part of its steps, contributes to the gradient of the parameters.
+    pub row: usize,
+    /// The kernel that adds up what the parameters get.
+    pub late: LateCode,
     /// Barriers of a block and of a cluster in one step of the gradient.
     pub barriers: [usize; 2],
     /// Whether there are kernels for the gradient.
@@ -52,6 +57,20 @@ pub struct Code {
     /// Calls that are timed, in the order of their clocks.
     pub timed: Vec<String>,
 }
+
+/// The kernel that adds up what the parameters get after a sweep with a store. It has blocks of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LateCode {
+    /// Whether there is something to add up.
+    pub needed: bool,
+    /// Bytes of shared memory of a block.
+    pub shared_bytes: usize,
+    /// Numbers of memory of a block.
+    pub memory: usize,
+}
+
+/// Bytes of shared memory of such a block: several of them share a processor.
+const SHARED_APART: usize = 48 << 10;
 
 /// The device functions, in the order they need each other.
 const FUNCTIONS: [&str; 10] = [
@@ -79,7 +98,7 @@ fn all(schedule: &mut Schedule, lists: &[&[Call]]) {
 /// A kernel: who this thread is and where its memory lies, then the code. It can be left out.
 fn kernel(name: &str, body: &str, memory: &Memory) -> String {
     let slots = memory.declarations();
-    let begin = format!("ENTRY {name}(Arguments a) {{\nBEGIN\n{slots}SUMS_OF_TERMS\n");
+    let begin = format!("ENTRY {name}(Arguments a) {{\nBEGIN\n{slots}");
     format!("#ifndef WITHOUT_{name}\n{begin}{body}END\n}}\n#endif")
 }
 
@@ -88,8 +107,14 @@ impl Code {
     pub fn only(&self, entry: Entry) -> String {
         let others = Entry::ALL.into_iter().filter(|other| *other != entry);
         let without: String = others.map(|other| format!("#define WITHOUT_{}\n", other.name())).collect();
-        without + &self.text
+        let apart = if entry == Entry::Late { "#define LATE_KERNEL\n" } else { "" };
+        without + apart + &self.text
     }
+}
+
+/// The reverse of operations, the last one first.
+fn reverse<'a>(lower: &mut Lower, ops: &'a [Op]) -> Reversed<'a> {
+    ops.iter().rev().flat_map(|op| lower.reverse(op).into_iter().map(move |call| (op, call))).collect()
 }
 
 /// The source code of a plan.
@@ -102,6 +127,7 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
         tables: &mut tables,
         threads: spread.threads,
         cluster: spread.cluster,
+        units: spread.cluster > 1,
         negligible,
         slabs: HashMap::new(),
     };
@@ -113,10 +139,14 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
     let essential = forward(&mut plan.step.iter().filter(|op| op.essential));
     let again = forward(&mut plan.step.iter().filter(|op| op.recompute));
     let beside_stored = forward(&mut plan.step.iter().filter(|op| op.recompute_beside_stored));
-    let mut reverse =
-        |ops: &[Op]| -> Vec<Call> { ops.iter().rev().flat_map(|op| lower.reverse(op)).collect() };
-    let step_back = reverse(&plan.step);
-    let setup_back = reverse(&plan.setup);
+    let reversed = [&plan.step, &plan.setup].map(|ops| reverse(&mut lower, ops));
+    let calls = |list: &Reversed| -> Vec<Call> { list.iter().map(|(_, call)| call.clone()).collect() };
+    let [step_back, setup_back] = reversed.each_ref().map(calls);
+    // the same for the blocks that add up what the parameters get
+    (lower.threads, lower.cluster, lower.units) = (late::THREADS, 1, true);
+    let alone = [&plan.step, &plan.setup].map(|ops| reverse(&mut lower, ops));
+    let store = Store::new(plan);
+    let late = Late::new(plan, spread.cluster, reversed, alone, &store);
 
     let places = Places { plan };
     let constants: Vec<Call> = plan
@@ -152,12 +182,12 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
         };
         carried.push(call.writes(to));
     }
-    let cleared: Vec<Call> = plan
+    let cleared: Vec<(Slot, Call)> = plan
         .persistent_adjoints
         .iter()
         .map(|&slot| (Slot::Adjoint(slot), plan.adjoint_len[slot]))
         .chain(plan.states.iter().enumerate().map(|(i, state)| (Slot::Carry(i), state.shape.size())))
-        .map(|(slot, n)| filled(n, "WRITE", &slot.name(), "T(0)").writes(slot))
+        .map(|(slot, n)| (slot, filled(n, "WRITE", &slot.name(), "T(0)").writes(slot)))
         .collect();
 
     let records = places.unload(&plan.records, |offset, size| Places::step("records", offset, size));
@@ -176,23 +206,15 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
     };
     let step = together(&[&sequences, &step, &terms, &records, &carry_on]);
     let step_first = together(&[&sequences, &remembered, &essential, &terms, &carry_on]);
-    let mut back = |rerun: &[Call]| together(&[&sequences, rerun, &seeds, &step_back, &carried, &dsequences]);
-    let (back_again, back_stored) = (back(&again), back(&beside_stored));
+    let mut back =
+        |rerun: &[Call], back: &[Call]| together(&[&sequences, rerun, &seeds, back, &carried, &dsequences]);
+    let (back_again, back_stored) = (back(&again, &step_back), back(&beside_stored, &late.back));
 
-    let everything = [
-        &params,
-        &constants,
-        &given,
-        &cleared,
-        &setup,
-        &setup_back,
-        &step,
-        &step_first,
-        &back_again,
-        &back_stored,
-    ]
-    .into_iter()
-    .flatten();
+    let everything =
+        [&params, &constants, &given, &setup, &setup_back, &step, &step_first, &back_again, &back_stored]
+            .into_iter()
+            .flatten()
+            .chain(cleared.iter().map(|(_, call)| call));
     let recalled = places.recalled();
     let mut fetched: Vec<Slot> = recalled.iter().map(|one| one.slot).collect();
     fetched.extend(plan.stored.iter().map(|&slot| Slot::Value(slot)));
@@ -204,7 +226,12 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
         params.iter().filter(of_all).map(|call| call.text.replace("TEAM", "one") + "\n").collect();
     let mut begun: Vec<Call> = params.iter().filter(|call| !of_all(call)).cloned().collect();
     begun.extend(constants);
-    let store = Store::new(plan, &memory);
+    // the kernel that adds up has no slots of its own besides the room of its calls
+    let bare = |call: &Call| Call { reads: Vec::new(), writes: Vec::new(), ..call.clone() };
+    let bare: Vec<Call> = late.calls.iter().chain(&late.last).map(bare).collect();
+    let apart = Spread { threads: late::THREADS, cluster: 1, shared: SHARED_APART, ..spread };
+    let memory_apart = Memory::place(plan, &lengths, bare.iter(), &[], apart, number);
+    let (params_at, params_all) = Places::aligned(&plan.params);
     let mut text = String::new();
     if plan.step.len() > LARGE {
         text.push_str("#define LARGE_PROGRAM\n");
@@ -212,11 +239,16 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
     if spread.timed {
         text.push_str("#define TIMED_CALLS\n");
     }
-    let _ = writeln!(text, "#define CLUSTER {}\n#define THREADS {}", spread.cluster, spread.threads);
-    let _ = writeln!(text, "#define MEMORY {}\n#define PARAMS {}", memory.global, plan.param_len());
+    let sizes = |spread: Spread, memory: &Memory| {
+        let Spread { cluster, threads, .. } = spread;
+        format!("#define CLUSTER {cluster}\n#define THREADS {threads}\n#define MEMORY {}\n", memory.global)
+    };
+    let _ = write!(text, "#ifdef LATE_KERNEL\n{}#else\n", sizes(apart, &memory_apart));
+    let _ = writeln!(text, "{}#endif", sizes(spread, &memory));
+    let _ = writeln!(text, "#define PARAMS {params_all}\n#define ROW {}", late.row);
     let _ = writeln!(text, "#define TERMS {}", plan.terms.len());
     let history = places.history().1;
-    let _ = writeln!(text, "#define HISTORY {history}\n#define STORE {}", store.all);
+    let _ = writeln!(text, "#define HISTORY {history}\n#define STORE {}", late.store);
     FUNCTIONS.iter().for_each(|part| text.push_str(part));
     text.push_str(include_str!("device/kernel.h"));
 
@@ -224,6 +256,7 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
     let ends = places.unload(&plan.states, |offset, size| Places::sample("ends", offset, size));
     let (clear_terms, sums) = ([places.clear_terms()], [places.unload_terms()]);
     let mut schedule = Schedule::new(spread.cluster, spread.threads).timed(spread.timed.then(Vec::new));
+    schedule.line("SUMS_OF_TERMS");
     schedule.line(&everywhere);
     all(&mut schedule, &[&begun]);
     schedule.line("for (int sample = team; sample < a.samples; sample += teams) {");
@@ -246,17 +279,21 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
     let copied: Vec<Call> = recalled.iter().filter(copied).map(Fetched::copied).collect();
     let gradients = [("gradient_again", false, &back_again), ("gradient_stored", true, &back_stored)];
     for (name, stored, back) in gradients.into_iter().filter(|_| differentiated) {
-        let put_away = if stored { store.put_away() } else { Vec::new() };
-        let fetched: Vec<Fetched> =
-            places.recalled().into_iter().chain(store.fetched().into_iter().filter(|_| stored)).collect();
-        let places_in_store = if stored { store.declarations() } else { String::new() };
+        let is_late = |slot: Slot| stored && late.has(slot);
+        let put_away = if stored { store.put_away(&memory) } else { Vec::new() };
+        let fetched = store.fetched(&memory).into_iter().filter(|_| stored);
+        let fetched: Vec<Fetched> = places.recalled().into_iter().chain(fetched).collect();
+        let places_in_store = if stored { store.declarations(&memory) } else { String::new() };
+        let cleared = cleared.iter().filter(|(slot, _)| !is_late(*slot)).map(|(_, call)| call.clone());
+        let cleared: Vec<Call> = cleared.collect();
         let mut schedule = Schedule::new(spread.cluster, spread.threads).timed(timed);
         schedule.line("T *const history = a.history + size_t(team) * (a.steps + 1) * HISTORY;");
-        schedule.line("T *const store = a.store + size_t(team) * a.steps * STORE;");
-        schedule.line("(void)history; (void)store;");
+        schedule.line("(void)history;");
+        schedule.line("SUMS_OF_TERMS");
         schedule.line(&everywhere);
         all(&mut schedule, &[&begun]);
         schedule.line("for (int sample = team; sample < a.samples; sample += teams) {");
+        schedule.line("T *const store = a.store + size_t(sample) * a.steps * STORE; (void)store;");
         schedule.meet();
         all(&mut schedule, &[&clear_terms, &given, &setup]);
         schedule.meet();
@@ -280,17 +317,13 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
         schedule.line("arrived();");
         schedule.meet();
         schedule.line("}");
-        all(&mut schedule, &[&setup_back]);
-        let (offsets, params) = Places::offsets(&plan.params);
-        for (place, offset) in plan.params.iter().zip(offsets) {
+        all(&mut schedule, &[if stored { &late.setup_back } else { &setup_back }]);
+        for (place, offset) in plan.params.iter().zip(&params_at) {
             let size = place.shape.size();
-            let there = format!("(a.dparams + size_t(sample) * {params} + {offset})");
-            schedule.call(&match place.adjoint.map(Slot::Adjoint) {
+            let there = format!("(a.dparams + size_t(sample) * ROW + {offset})");
+            schedule.call(&match place.adjoint.map(Slot::Adjoint).filter(|slot| !is_late(*slot)) {
                 Some(slot) => copy(size, &there, &slot.name()).flat(slot),
-                None => Call::new(
-                    format!("each<{size}>(TEAM, [&](int i) {{ {there}[i] = 0; }});"),
-                    8.0 * size as f64,
-                ),
+                None => filled(size, "WRITE", &there, "T(0)"),
             });
         }
         let dfixed =
@@ -306,6 +339,11 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
         (barriers, timed) = (counted, calls);
         let _ = writeln!(text, "{}", kernel(name, &body, &memory));
     }
+    if !late.calls.is_empty() {
+        let (body, calls) = late.body(timed);
+        timed = calls;
+        let _ = writeln!(text, "{}", kernel(Entry::Late.name(), &body, &memory_apart));
+    }
     Code {
         text,
         tables,
@@ -313,7 +351,13 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
         shared_bytes: memory.shared * number,
         memory: memory.global,
         history,
-        store: store.all,
+        store: late.store,
+        row: late.row,
+        late: LateCode {
+            needed: !late.calls.is_empty(),
+            shared_bytes: memory_apart.shared * number,
+            memory: memory_apart.global,
+        },
         barriers,
         differentiated,
         timed: timed.unwrap_or_default(),

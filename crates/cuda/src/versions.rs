@@ -36,7 +36,7 @@ impl Lengths {
             Slot::Value(i) => self.values[i],
             Slot::Adjoint(i) => self.adjoints[i],
             Slot::Carry(i) => self.carries[i],
-            Slot::Room(_) | Slot::Desk(_) => 0,
+            Slot::Kept(_) | Slot::Room(_) | Slot::Desk(_) => 0,
         }
     }
 

@@ -18,7 +18,7 @@ fn compiles(task: &str, cluster: usize) {
     // the third kernel of the largest programs takes the compiler a minute and has nothing new
     let third = cluster < 8 || std::env::var("CINOC_ALL").is_ok();
     let presets: [(&str, Config, &[Entry]); 2] = [
-        ("default", Config::preset(task).unwrap(), &[Entry::Forward, Entry::GradientStored]),
+        ("default", Config::preset(task).unwrap(), &[Entry::Forward, Entry::GradientStored, Entry::Late]),
         ("paper", Config::paper(task).unwrap(), if third { &[Entry::GradientAgain] } else { &[] }),
     ];
     for (preset, config, entries) in presets {
@@ -36,7 +36,7 @@ fn compiles(task: &str, cluster: usize) {
             plan.step.len(),
             code.shared_bytes
         );
-        for &entry in entries {
+        for &entry in entries.iter().filter(|entry| **entry != Entry::Late || code.late.needed) {
             let start = Instant::now();
             let compiled = compile::compile(&code.only(entry), "float", "sm_90");
             let compiled = compiled.unwrap_or_else(|error| panic!("{task} {preset}: {}", error.0));

@@ -166,6 +166,54 @@ FUNCTION void patches_reverse_xi(Team team, double dx, double dy, const T *xi, c
         [&](int c, T s) { put<MODE>(dxi + c, s * T(c < AGENTS ? dx : dy)); });
 }
 
+// Patches of cells whose channels lie together: y[agent][i][j][channel]. A thread takes GROUP channels of a point.
+template <int NX, int NY, int P, int CH, int AGENTS, bool PERIODIC, int GROUP>
+FUNCTION void channels(Team team, double dx, double dy, const T *xi, const T *maps, T *y) {
+    constexpr int W = GROUP % 4 == 0 ? 4 : 1;
+    each<CH / GROUP * AGENTS * P * P>(team, [&](int at) {
+        const int j = at % P, i = at / P % P, agent = at / P / P % AGENTS, channel = at / P / P / AGENTS * GROUP;
+        T offset;
+        const int px = point<NX, PERIODIC>(look<NX, P, PERIODIC>(xi[agent], dx, offset) + i);
+        const int py = point<NY, PERIODIC>(look<NY, P, PERIODIC>(xi[AGENTS + agent], dy, offset) + j);
+        const T *const from = maps + (channel * NX + px) * NY + py;
+        T *const to = y + at % (AGENTS * P * P) * CH + channel;
+        Pack<W> seen[GROUP / W];
+        UNROLL for (int c = 0; c < GROUP; c++) seen[c / W].at[c % W] = from[c * NX * NY];
+        UNROLL for (int c = 0; c < GROUP; c += W) *reinterpret_cast<Pack<W> *>(to + c) = seen[c / W];
+    });
+}
+
+template <int NX, int NY, int P, int CH, int AGENTS, bool PERIODIC, int GROUP, int MODE>
+FUNCTION void channels_reverse(Team team, double dx, double dy, const T *xi, const T *d, T *to) {
+    constexpr int W = GROUP % 4 == 0 ? 4 : 1;
+    int *first = reinterpret_cast<int *>(team.room);
+    each<AGENTS>(team, [&](int agent) {
+        T offset;
+        first[agent] = look<NX, P, PERIODIC>(xi[agent], dx, offset);
+        first[AGENTS + agent] = look<NY, P, PERIODIC>(xi[AGENTS + agent], dy, offset);
+    });
+    meet(team);
+    each<CH / GROUP * NX * NY>(team, [&](int at) {
+        const int y = at % NY, x = at / NY % NX, channel = at / NY / NX * GROUP;
+        T sum[GROUP] = {};
+        UNROLL_FEW for (int agent = 0; agent < AGENTS; agent++) {
+            int low, high, left, right;
+            hits<NX, P, PERIODIC>(first[agent], x, low, high);
+            hits<NY, P, PERIODIC>(first[AGENTS + agent], y, left, right);
+            for (int i = low; i <= high; i += PERIODIC ? NX : 1) {
+                for (int j = left; j <= right; j += PERIODIC ? NY : 1) {
+                    const T *const from = d + ((agent * P + i) * P + j) * CH + channel;
+                    UNROLL for (int c = 0; c < GROUP; c += W) {
+                        const Pack<W> part = *reinterpret_cast<const Pack<W> *>(from + c);
+                        UNROLL for (int u = 0; u < W; u++) sum[c + u] += part.at[u];
+                    }
+                }
+            }
+        }
+        UNROLL for (int c = 0; c < GROUP; c++) put<MODE>(to + ((channel + c) * NX + x) * NY + y, sum[c]);
+    });
+}
+
 // The sum of squares of the patch that each agent sees of feature maps.
 template <int NX, int NY, int P, int CH, int AGENTS, bool PERIODIC, int SHARES>
 FUNCTION void patch_squares(Team team, double dx, double dy, const T *xi, const T *maps, T *y) {

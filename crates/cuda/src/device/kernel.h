@@ -26,6 +26,8 @@ INLINE T limited(T x, T limit) {
 #ifdef __CUDACC__
 #if CLUSTER > 1
 #define ENTRY extern "C" __global__ void __launch_bounds__(THREADS, 1) __cluster_dims__(CLUSTER, 1, 1)
+#elif defined(LATE_KERNEL)
+#define ENTRY extern "C" __global__ void __launch_bounds__(THREADS, 2)
 #else
 #define ENTRY extern "C" __global__ void __launch_bounds__(THREADS, 1)
 #endif
@@ -74,20 +76,20 @@ INLINE T limited(T x, T limit) {
 #define SUM_OF_TERM(k) sums_of_terms[k]
 #endif
 
-// The gradient of the parameters: what samples contribute, added in their order.
+// The gradient of the parameters: what rows contribute, added in their order.
 #ifdef __CUDACC__
-extern "C" __global__ void add_up(int samples, const T *parts, T *sum) {
+extern "C" __global__ void add_up(int rows, const T *parts, T *sum) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= PARAMS) return;
     T total = 0;
-    for (int sample = 0; sample < samples; sample++) total += parts[size_t(sample) * PARAMS + i];
+    UNROLL_BY(16) for (int row = 0; row < rows; row++) total += parts[size_t(row) * ROW + i];
     sum[i] = total;
 }
 #else
-extern "C" void add_up(int samples, const T *parts, T *sum) {
+extern "C" void add_up(int rows, const T *parts, T *sum) {
     for (int i = 0; i < PARAMS; i++) {
         sum[i] = 0;
-        for (int sample = 0; sample < samples; sample++) sum[i] += parts[size_t(sample) * PARAMS + i];
+        for (int row = 0; row < rows; row++) sum[i] += parts[size_t(row) * ROW + i];
     }
 }
 #endif

@@ -162,10 +162,15 @@ impl Patches {
             linear: node.word("sampling") == "linear",
         }
     }
-    /// Code that cuts the patches of all agents out of maps (`XI, MAPS`), to the room.
+    /// Code that cuts the patches of all agents out of maps (`XI, MAPS`), to the room: agent by agent, the
+    /// channels of a point together.
     fn cut(&self, names: &str) -> String {
-        let Patches { sizes, densities, periodic, .. } = self;
-        format!("patches<{sizes}, {periodic}, false>(TEAM, {densities}, {names}, TEAM.room);")
+        let (Patches { sizes, densities, periodic, .. }, group) = (self, self.group());
+        format!("channels<{sizes}, {periodic}, {group}>(TEAM, {densities}, {names}, TEAM.room);")
+    }
+    /// Channels that a thread takes together.
+    fn group(&self) -> usize {
+        divisor(self.channels, &[32, 16, 8, 4, 3, 2, 1])
     }
     /// Numbers that one agent sees.
     fn seen(&self) -> usize {
@@ -202,7 +207,7 @@ pub fn patches(lower: &mut Lower, node: &Node) -> Vec<Call> {
             let product = Product {
                 extents: [outputs, *agents, p.seen()],
                 a: [1, outputs],
-                b: [*agents, 1],
+                b: [1, p.seen()],
                 factors: [node.x(2).name(), "TEAM.room".into()],
                 result: y.name(),
                 start: none(),
@@ -267,18 +272,19 @@ pub fn patches_reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
             .reads(r.x(1)),
             _ => {
                 let product = Product {
-                    extents: [p.seen(), *agents, outputs],
-                    a: [outputs, 1],
-                    b: [*agents, 1],
-                    factors: [r.x(2).name(), d.clone()],
+                    extents: [*agents, p.seen(), outputs],
+                    a: [1, *agents],
+                    b: [1, outputs],
+                    factors: [d.clone(), r.x(2).name()],
                     result: "TEAM.room".into(),
                     start: none(),
                     mode: "WRITE",
                 };
                 let all = p.seen() * agents;
                 let (work, (product, more)) = (product.work(), product.within(lower, all));
+                let group = p.group();
                 let text = format!(
-                    "{{ {product} meet(TEAM); patches_reverse_fields<{sizes}, {periodic}, false, {mode}>\
+                    "{{ {product} meet(TEAM); channels_reverse<{sizes}, {periodic}, {group}, {mode}>\
                      (with_room(TEAM, TEAM.room + {all}), {densities}, {}, TEAM.room, {t}); }}",
                     xi.name()
                 );
@@ -293,7 +299,7 @@ pub fn patches_reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
     {
         let product = Product {
             extents: [p.seen(), outputs, *agents],
-            a: [*agents, 1],
+            a: [1, p.seen()],
             b: [1, *agents],
             factors: ["TEAM.room".into(), dy.name()],
             result: to.slot.name(),

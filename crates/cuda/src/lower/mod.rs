@@ -19,10 +19,12 @@ use std::collections::HashMap;
 pub struct Lower<'a> {
     /// Constants found so far.
     pub tables: &'a mut Tables,
-    /// Threads of a block, and blocks of a cluster.
+    /// Threads of a block.
     pub threads: usize,
     /// Blocks of a cluster.
     pub cluster: usize,
+    /// Whether large products are left to the matrix units.
+    pub units: bool,
     /// Share of the largest entry of a matrix below which others do not count.
     pub negligible: f64,
     /// Numbers of a slab of fields of so many numbers, where blocks have slabs of them.

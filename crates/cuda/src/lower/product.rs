@@ -47,7 +47,7 @@ impl Product {
         let [m, n, k] = self.extents;
         let (work, ku) = (self.work(), self.run());
         let threads = lower.team(work);
-        if lower.cluster > 1 && m.min(n).min(k) >= 8 && work >= BY_WARPS {
+        if lower.units && m.min(n).min(k) >= 8 && work >= BY_WARPS {
             let kv = if ku == 4 { 4 } else { 2 };
             let Shared { tile: [tm, tn], parts } = Shared::best(self.extents, kv, threads);
             let text = self.text("product_by_warps", &format!("{tm}, {tn}, {kv}, {parts}"));
@@ -61,7 +61,7 @@ impl Product {
     }
 }
 
-/// Operations from which the matrix units pay in a cluster. One block alone has its factors in shared memory
+/// Operations from which the matrix units pay. In a sweep one block alone has its factors in shared memory
 /// and too few warps for tiles of theirs: plain threads are faster there.
 const BY_WARPS: f64 = 30e3;
 
