@@ -20,6 +20,7 @@
 //! | `executable.rs` | what goes to a processor and what comes back |
 //! | `compile.rs` | NVRTC, and a cache of machine code |
 //! | `device.rs` | a CUDA device as a backend |
+//! | `launch.rs` | a program there: kernels, memory, launches |
 //! | `host.rs` | the same code on the host, for tests without a GPU |
 
 mod calls;
@@ -28,6 +29,7 @@ mod device;
 mod executable;
 pub mod host;
 mod late;
+mod launch;
 mod lower;
 mod memory;
 mod places;

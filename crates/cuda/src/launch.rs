@@ -1,0 +1,402 @@
+//! A program on a device: its kernels, its memory there, and how they are launched.
+
+use crate::compile::Cache;
+use crate::executable::{Answer, Entry, Job, Processor, Sizes, numbers};
+use crate::late::{self, PARTS};
+use crate::places::ALIGNED;
+use crate::sweep::{Code, Spread};
+use cinoc_adjoint::Real;
+use cudarc::driver::sys::CUfunction_attribute_enum as FunctionAttribute;
+use cudarc::driver::{
+    CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr, DeviceRepr, DriverError, LaunchConfig,
+    PushKernelArg, ValidAsZeroBits,
+};
+use cudarc::nvrtc::Ptx;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// What makes kernels.
+#[derive(Clone)]
+pub(crate) struct Compiler {
+    pub(crate) context: Arc<CudaContext>,
+    pub(crate) cache: Cache,
+    /// `sm_90`, for example.
+    pub(crate) architecture: String,
+}
+
+/// A kernel with the one that adds up what samples contribute.
+#[derive(Clone)]
+struct Kernel {
+    sweep: CudaFunction,
+    add_up: CudaFunction,
+}
+
+impl Compiler {
+    /// One kernel of a program, from the cache or compiled now.
+    fn kernel(&self, code: &Code, real: &str, entry: Entry) -> Result<Kernel, String> {
+        let source = code.only(entry);
+        let binary = self.cache.binary(&source, real, &self.architecture).map_err(|error| error.0)?;
+        let loaded = |error: DriverError| format!("the device does not load its code: {error}");
+        let module = self.context.load_module(Ptx::from_binary(binary)).map_err(loaded)?;
+        let sweep = module.load_function(entry.name()).map_err(loaded)?;
+        let set = |attribute, value| sweep.set_attribute(attribute, value).map_err(loaded);
+        let late = entry == Entry::Late;
+        let shared = if late { code.late.shared_bytes } else { code.shared_bytes };
+        set(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared as i32)?;
+        if code.spread.cluster > 8 && !late {
+            set(FunctionAttribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)?;
+        }
+        Ok(Kernel { sweep, add_up: module.load_function("add_up").map_err(loaded)? })
+    }
+}
+
+pub(crate) fn throw(error: String) -> ! {
+    std::panic::panic_any(crate::DeviceError(error))
+}
+
+/// What kernels are given, as `device/kernel.h` declares it. Pointers are addresses on the device.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Arguments<T> {
+    samples: i32,
+    steps: i32,
+    share: f64,
+    limit: T,
+    given: [u64; 4],
+    weights: u64,
+    tables: u64,
+    indices: u64,
+    rooms: [u64; 3],
+    terms: u64,
+    answers: [u64; 6],
+    clocks: u64,
+}
+
+// SAFETY: plain numbers in the layout of C.
+unsafe impl<T: DeviceRepr> DeviceRepr for Arguments<T> {}
+
+/// Memory on the device, kept between launches.
+struct Rooms<T> {
+    /// Parameters, fixed inputs, states, sequences.
+    given: Option<CudaSlice<T>>,
+    memory: Option<CudaSlice<T>>,
+    history: Option<CudaSlice<T>>,
+    store: Option<CudaSlice<T>>,
+    /// What samples and parts of them contribute to the gradient of the parameters.
+    rows: Option<CudaSlice<T>>,
+    /// Memory of the kernel that adds up what comes late.
+    late: Option<CudaSlice<T>>,
+    answers: Option<CudaSlice<T>>,
+    weights: Option<CudaSlice<f64>>,
+    terms: Option<CudaSlice<f64>>,
+}
+
+impl<T> Default for Rooms<T> {
+    fn default() -> Rooms<T> {
+        Rooms {
+            given: None,
+            memory: None,
+            history: None,
+            store: None,
+            rows: None,
+            late: None,
+            answers: None,
+            weights: None,
+            terms: None,
+        }
+    }
+}
+
+/// Where arrays lie that travel together, each at a multiple of four numbers, and how long all of them are.
+fn together<const N: usize>(lens: [usize; N]) -> ([usize; N], usize) {
+    let mut all = 0;
+    let at = lens.map(|len| {
+        let at = all;
+        all += len.next_multiple_of(ALIGNED);
+        at
+    });
+    (at, all)
+}
+
+/// A program on the device.
+pub(crate) struct OnDevice<T> {
+    /// Kernels by their entry; each is compiled when it is first needed.
+    kernels: [OnceLock<Kernel>; 4],
+    compiler: Compiler,
+    tables: CudaSlice<T>,
+    indices: CudaSlice<i32>,
+    stream: Arc<CudaStream>,
+    processors: usize,
+    code: Code,
+    clocks: CudaSlice<i64>,
+    rooms: Mutex<Rooms<T>>,
+    /// Whether values are stored, by samples and steps.
+    decided: Mutex<HashMap<(usize, usize), bool>>,
+    /// Teams of a kernel that work at the same time.
+    most: [OnceLock<usize>; 4],
+}
+
+/// Tells what timed calls took, longest first.
+impl<T> Drop for OnDevice<T> {
+    fn drop(&mut self) {
+        if self.code.timed.is_empty() {
+            return;
+        }
+        let clocks = self.stream.clone_dtoh(&self.clocks).unwrap_or_default();
+        let mut told: Vec<(&i64, &String)> = clocks.iter().zip(&self.code.timed).collect();
+        told.sort_by_key(|(cycles, _)| -**cycles);
+        told.iter().for_each(|(cycles, call)| eprintln!("cycles {cycles} {call}"));
+    }
+}
+
+/// At least so many numbers in a room, and its address.
+fn reserve<X: DeviceRepr + ValidAsZeroBits>(
+    stream: &Arc<CudaStream>,
+    room: &mut Option<CudaSlice<X>>,
+    len: usize,
+) -> Result<u64, String> {
+    if room.as_ref().is_none_or(|room| room.len() < len) {
+        *room = None; // before the new one is asked for
+        let bytes = len.max(1) * size_of::<X>();
+        let made = stream.alloc_zeros::<X>(len.max(1)).map_err(|error| {
+            let gigabytes = bytes as f64 / 1e9;
+            format!("{gigabytes:.2} GB of device memory were refused: {error}; take fewer samples at once")
+        });
+        *room = Some(made?);
+    }
+    let slice = room.as_ref().ok_or("no memory")?;
+    Ok(slice.device_ptr(stream).0)
+}
+
+/// Numbers into a room, in one journey; its address. They must live until the device has been waited for.
+fn upload<X: DeviceRepr + ValidAsZeroBits>(
+    stream: &Arc<CudaStream>,
+    room: &mut Option<CudaSlice<X>>,
+    numbers: &[X],
+) -> Result<u64, String> {
+    let address = reserve(stream, room, numbers.len())?;
+    if let (Some(slice), false) = (room, numbers.is_empty()) {
+        stream
+            .memcpy_htod(numbers, &mut slice.slice_mut(0..numbers.len()))
+            .map_err(|error| format!("inputs do not reach the device: {error}"))?;
+    }
+    Ok(address)
+}
+
+fn download<X: DeviceRepr + Clone + Default>(
+    stream: &Arc<CudaStream>,
+    room: &Option<CudaSlice<X>>,
+    len: usize,
+) -> Result<Vec<X>, String> {
+    let mut to = vec![X::default(); len];
+    if let (Some(slice), true) = (room, len > 0) {
+        let view = slice.slice(0..len);
+        stream.memcpy_dtoh(&view, &mut to).map_err(|error| format!("the device failed: {error}"))?;
+    }
+    Ok(to)
+}
+
+impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
+    /// A program with its constants on the device of a stream.
+    pub(crate) fn new(
+        code: Code,
+        compiler: Compiler,
+        stream: &Arc<CudaStream>,
+        processors: usize,
+    ) -> Result<OnDevice<T>, String> {
+        let loaded = |error: DriverError| format!("the device does not take its tables: {error}");
+        let indices = if code.tables.indices.is_empty() { vec![0] } else { code.tables.indices.clone() };
+        let mut constants = numbers::<T>(&code);
+        constants.resize(constants.len().max(1), T::default());
+        Ok(OnDevice {
+            kernels: std::array::from_fn(|_| OnceLock::new()),
+            compiler,
+            tables: stream.clone_htod(&constants).map_err(loaded)?,
+            indices: stream.clone_htod(&indices).map_err(loaded)?,
+            stream: stream.clone(),
+            processors,
+            clocks: stream.alloc_zeros(code.timed.len().max(1)).map_err(loaded)?,
+            code,
+            rooms: Mutex::new(Rooms::default()),
+            decided: Mutex::default(),
+            most: std::array::from_fn(|_| OnceLock::new()),
+        })
+    }
+
+    /// Kernels, ready to be launched. Those that are missing are compiled at the same time.
+    fn prepare(&self, entries: &[Entry]) -> Result<(), String> {
+        if entries.iter().all(|&entry| self.kernels[entry as usize].get().is_some()) {
+            return Ok(());
+        }
+        std::thread::scope(|scope| {
+            let each: Vec<_> = entries.iter().map(|&entry| scope.spawn(move || self.kernel(entry))).collect();
+            each.into_iter().try_for_each(|one| match one.join() {
+                Ok(made) => made.map(|_| ()),
+                Err(panic) => std::panic::resume_unwind(panic),
+            })
+        })
+    }
+
+    /// A kernel, ready to be launched.
+    fn kernel(&self, entry: Entry) -> Result<&Kernel, String> {
+        let place = &self.kernels[entry as usize];
+        if place.get().is_none() {
+            let real = if size_of::<T>() == 4 { "float" } else { "double" };
+            let _ = place.set(self.compiler.kernel(&self.code, real, entry)?);
+        }
+        place.get().ok_or_else(|| "a kernel that was just made is missing".into())
+    }
+
+    /// How `teams` teams of a kernel are launched.
+    fn launch_config(&self, entry: Entry, teams: usize) -> LaunchConfig {
+        let Code { spread: Spread { threads, cluster, .. }, shared_bytes, late: apart, .. } = &self.code;
+        let (threads, cluster, shared) = match entry {
+            Entry::Late => (late::THREADS, 1, apart.shared_bytes),
+            _ => (*threads, *cluster, *shared_bytes),
+        };
+        LaunchConfig {
+            grid_dim: ((teams * cluster) as u32, 1, 1),
+            block_dim: (threads as u32, 1, 1),
+            shared_mem_bytes: shared as u32,
+        }
+    }
+
+    /// Teams of a kernel that work at the same time.
+    fn teams(&self, entry: Entry, kernel: &CudaFunction, wanted: usize) -> Result<usize, String> {
+        // the question takes the driver longer than a launch: it is asked once
+        if let Some(&most) = self.most[entry as usize].get() {
+            return Ok(wanted.min(most));
+        }
+        let failed =
+            |error: DriverError| format!("the device does not say how much it can do at once: {error}");
+        let config = self.launch_config(entry, self.processors);
+        let (threads, shared) = (config.block_dim.0, config.shared_mem_bytes);
+        let cluster = config.grid_dim.0 as usize / self.processors;
+        let most = if cluster > 1 {
+            kernel.occupancy_max_active_clusters(config, &self.stream).map_err(failed)? as usize
+        } else {
+            let blocks =
+                kernel.occupancy_max_active_blocks_per_multiprocessor(threads, shared as usize, None);
+            blocks.map_err(failed)? as usize * self.processors
+        };
+        if most == 0 {
+            return Err(format!(
+                "{cluster} blocks with {shared} bytes of shared memory each do not fit on the device at once"
+            ));
+        }
+        Ok(wanted.min(*self.most[entry as usize].get_or_init(|| most)))
+    }
+
+    fn run(&self, entry: Entry, job: &Job<'_, T>) -> Result<Answer<T>, String> {
+        let (code, run, sizes, stream) = (&self.code, job.run, job.sizes, &self.stream);
+        let (gradient, stored) = (entry != Entry::Forward, entry == Entry::GradientStored);
+        let late = stored && code.late.needed;
+        self.prepare(if late {
+            &[Entry::GradientStored, Entry::Late]
+        } else {
+            std::slice::from_ref(&entry)
+        })?;
+        let Kernel { sweep, add_up } = self.kernel(entry)?;
+        let teams = self.teams(entry, sweep, run.samples)?;
+        let adding = match late {
+            true => self.teams(Entry::Late, &self.kernel(Entry::Late)?.sweep, run.samples * PARTS)?,
+            false => 0,
+        };
+        let rows = run.samples * if late { 1 + PARTS } else { 1 };
+        let mut rooms = self.rooms.lock().map_err(|_| "an earlier launch failed")?;
+        let rooms = &mut *rooms;
+        let kinds: [&[&[T]]; 4] = [&[run.params], &run.fixed, &run.states, &run.sequences];
+        let (given_at, all) = together(kinds.map(|parts| parts.iter().map(|part| part.len()).sum()));
+        let mut numbers = Vec::with_capacity(all);
+        for (parts, at) in kinds.into_iter().zip(given_at) {
+            numbers.resize(at, T::default());
+            parts.iter().for_each(|part| numbers.extend_from_slice(part));
+        }
+        let weights = run.weights.concat();
+        let Sizes { terms, records, ends, params, fixed, states, sequences } = sizes;
+        let lens = [records, ends, params, fixed, states, sequences];
+        let (answers_at, all) = together(lens);
+        let bytes = |at: usize| (at * size_of::<T>()) as u64;
+        let given = upload(stream, &mut rooms.given, &numbers)?;
+        let given = given_at.map(|at| given + bytes(at));
+        let memory = reserve(stream, &mut rooms.memory, teams * code.memory)?;
+        let history = if gradient { teams * (run.steps + 1) * code.history } else { 0 };
+        let history = reserve(stream, &mut rooms.history, history)?;
+        let store = if stored { run.samples * run.steps * code.store } else { 0 };
+        let store = reserve(stream, &mut rooms.store, store)?;
+        let parts = reserve(stream, &mut rooms.rows, if gradient { rows * code.row } else { 0 })?;
+        let memory_late = reserve(stream, &mut rooms.late, adding * code.late.memory)?;
+        let answers = reserve(stream, &mut rooms.answers, all)?;
+        let [records, ends, sum, fixed, states, sequences] = answers_at.map(|at| answers + bytes(at));
+        let weights_at = upload(stream, &mut rooms.weights, &weights)?;
+        let terms_at = reserve(stream, &mut rooms.terms, terms)?;
+        let share = 1.0 / run.of as f64;
+        let arguments = Arguments {
+            samples: run.samples as i32,
+            steps: run.steps as i32,
+            share,
+            limit: T::of(run.carry_limit.map_or(-1.0, |limit| share * limit)),
+            given,
+            weights: weights_at,
+            tables: self.tables.device_ptr(stream).0,
+            indices: self.indices.device_ptr(stream).0,
+            rooms: [memory, history, store],
+            terms: terms_at,
+            answers: [records, ends, parts, fixed, states, sequences],
+            clocks: self.clocks.device_ptr(stream).0,
+        };
+        let config = self.launch_config(entry, teams);
+        let failed = |error: DriverError| format!("the device does not start {}: {error}", entry.name());
+        // SAFETY: the kernel takes this structure, and every array has the length that its code expects.
+        unsafe { stream.launch_builder(sweep).arg(&arguments).launch(config) }.map_err(failed)?;
+        if late {
+            let arguments = Arguments { rooms: [memory_late, history, store], ..arguments };
+            let (kernel, config) = (self.kernel(Entry::Late)?, self.launch_config(Entry::Late, adding));
+            // SAFETY: as above; the store was written by the launch before.
+            unsafe { stream.launch_builder(&kernel.sweep).arg(&arguments).launch(config) }.map_err(failed)?;
+        }
+        if params > 0 {
+            let (rows, blocks) = (rows as i32, LaunchConfig::for_num_elems(params as u32));
+            // SAFETY: as above; all rows were written by the launches before.
+            unsafe { stream.launch_builder(add_up).arg(&rows).arg(&parts).arg(&sum).launch(blocks) }
+                .map_err(failed)?;
+        }
+        let terms = download(stream, &rooms.terms, terms)?;
+        let numbers = download(stream, &rooms.answers, all)?;
+        stream.synchronize().map_err(|error| format!("the device failed: {error}"))?;
+        let mut each = answers_at.iter().zip(lens).map(|(&at, len)| numbers[at..at + len].to_vec());
+        let mut next = || each.next().unwrap_or_default();
+        Ok(Answer {
+            terms,
+            records: next(),
+            ends: next(),
+            params: next(),
+            fixed: next(),
+            states: next(),
+            sequences: next(),
+        })
+    }
+}
+
+impl<T: Real + DeviceRepr + ValidAsZeroBits> Processor<T> for OnDevice<T> {
+    fn launch(&self, entry: Entry, job: &Job<'_, T>) -> Answer<T> {
+        self.run(entry, job).unwrap_or_else(|error| throw(error))
+    }
+
+    fn stores(&self, samples: usize, steps: usize) -> bool {
+        // the question takes the driver longer than a launch: it is asked once for a size
+        let mut decided = self.decided.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        *decided.entry((samples, steps)).or_insert_with(|| self.has_room(samples, steps))
+    }
+}
+
+impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
+    /// Whether the device has memory for the stored values of so many samples and steps.
+    fn has_room(&self, samples: usize, steps: usize) -> bool {
+        let numbers = steps * self.code.store + (1 + PARTS) * self.code.row;
+        let bytes = samples as f64 * (numbers * size_of::<T>()) as f64;
+        let have = self.rooms.lock().ok().and_then(|rooms| rooms.store.as_ref().map(CudaSlice::num_bytes));
+        let free = self.stream.context().mem_get_info().map_or(0, |(free, _)| free) + have.unwrap_or(0);
+        bytes <= 0.7 * free as f64
+    }
+}
