@@ -43,6 +43,28 @@ pub struct Job<'a, T> {
     pub sizes: Sizes,
 }
 
+/// What kernels are given, as `device/kernel.h` declares it. Arrays are given by their addresses on the
+/// processor.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Arguments<T> {
+    pub samples: i32,
+    pub steps: i32,
+    pub share: f64,
+    pub limit: T,
+    /// Parameters, fixed inputs, states, sequences.
+    pub given: [u64; 4],
+    pub weights: u64,
+    pub tables: u64,
+    pub indices: u64,
+    /// Memory, history, store.
+    pub rooms: [u64; 3],
+    pub terms: u64,
+    /// Records, states at the end, and adjoints of what is given.
+    pub answers: [u64; 6],
+    pub clocks: u64,
+}
+
 /// Numbers that come back.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sizes {

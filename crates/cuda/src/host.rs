@@ -1,7 +1,7 @@
 //! Generated code on the host: the same source, compiled by a C++ compiler as one thread. It is slow, and
 //! for tests: machines without a GPU can check the code of every task.
 
-use crate::executable::{Answer, Entry, Generated, Job, Processor, numbers};
+use crate::executable::{Answer, Arguments, Entry, Generated, Job, Processor, numbers};
 use crate::late::PARTS;
 use crate::sweep::{Code, Spread, generate};
 use cinoc_adjoint::Real;
@@ -10,34 +10,6 @@ use libloading::{Library, Symbol};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
-
-/// What kernels are given, as `device/kernel.h` declares it.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Arguments<T> {
-    samples: i32,
-    steps: i32,
-    share: f64,
-    limit: T,
-    params: *const T,
-    fixed: *const T,
-    states: *const T,
-    sequences: *const T,
-    weights: *const f64,
-    tables: *const T,
-    indices: *const i32,
-    memory: *mut T,
-    history: *mut T,
-    store: *mut T,
-    terms: *mut f64,
-    records: *mut T,
-    ends: *mut T,
-    dparams: *mut T,
-    dfixed: *mut T,
-    dstates: *mut T,
-    dsequences: *mut T,
-    clocks: *mut i64,
-}
 
 /// The host as a backend.
 pub struct Host {
@@ -101,6 +73,10 @@ impl Backend for Host {
     }
 }
 
+fn address<X>(numbers: &[X]) -> u64 {
+    numbers.as_ptr() as u64
+}
+
 struct OnHost<T> {
     library: Library,
     code: Code,
@@ -142,24 +118,22 @@ impl<T: Real> Processor<T> for OnHost<T> {
             steps: run.steps as i32,
             share,
             limit: T::of(run.carry_limit.map_or(-1.0, |limit| share * limit)),
-            params: run.params.as_ptr(),
-            fixed: fixed.as_ptr(),
-            states: states.as_ptr(),
-            sequences: sequences.as_ptr(),
-            weights: weights.as_ptr(),
-            tables: self.numbers.as_ptr(),
-            indices: code.tables.indices.as_ptr(),
-            memory: memory.as_mut_ptr(),
-            history: history.as_mut_ptr(),
-            store: store.as_mut_ptr(),
-            terms: answer.terms.as_mut_ptr(),
-            records: answer.records.as_mut_ptr(),
-            ends: answer.ends.as_mut_ptr(),
-            dparams: dparams.as_mut_ptr(),
-            dfixed: answer.fixed.as_mut_ptr(),
-            dstates: answer.states.as_mut_ptr(),
-            dsequences: answer.sequences.as_mut_ptr(),
-            clocks: std::ptr::null_mut(),
+            given: [address(run.params), address(&fixed), address(&states), address(&sequences)],
+            weights: address(&weights),
+            tables: address(&self.numbers),
+            indices: address(&code.tables.indices),
+            rooms: [&mut memory, &mut history, &mut store].map(|room| room.as_mut_ptr() as u64),
+            terms: answer.terms.as_mut_ptr() as u64,
+            answers: [
+                &mut answer.records,
+                &mut answer.ends,
+                &mut dparams,
+                &mut answer.fixed,
+                &mut answer.states,
+                &mut answer.sequences,
+            ]
+            .map(|numbers| numbers.as_mut_ptr() as u64),
+            clocks: 0,
         };
         // SAFETY: the kernel is compiled for this structure and this precision, and all arrays have the
         // lengths that the plan says.

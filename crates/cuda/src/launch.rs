@@ -1,7 +1,7 @@
 //! A program on a device: its kernels, its memory there, and how they are launched.
 
 use crate::compile::Cache;
-use crate::executable::{Answer, Entry, Job, Processor, Sizes, numbers};
+use crate::executable::{Answer, Arguments, Entry, Job, Processor, Sizes, numbers};
 use crate::late::{self, PARTS};
 use crate::places::ALIGNED;
 use crate::sweep::{Code, Spread};
@@ -52,24 +52,6 @@ impl Compiler {
 
 pub(crate) fn throw(error: String) -> ! {
     std::panic::panic_any(crate::DeviceError(error))
-}
-
-/// What kernels are given, as `device/kernel.h` declares it. Pointers are addresses on the device.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Arguments<T> {
-    samples: i32,
-    steps: i32,
-    share: f64,
-    limit: T,
-    given: [u64; 4],
-    weights: u64,
-    tables: u64,
-    indices: u64,
-    rooms: [u64; 3],
-    terms: u64,
-    answers: [u64; 6],
-    clocks: u64,
 }
 
 // SAFETY: plain numbers in the layout of C.

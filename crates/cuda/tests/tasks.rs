@@ -3,9 +3,10 @@
 
 mod common;
 
-use cinoc_adjoint::backend::Backend;
-use cinoc_cuda::Spread;
+use cinoc_adjoint::backend::{Backend, Plan};
+use cinoc_control::ClosedLoop;
 use cinoc_cuda::host::Host;
+use cinoc_cuda::{Spread, generate};
 use common::{check, config};
 use std::sync::Arc;
 
@@ -58,5 +59,22 @@ fn feature_maps_of_a_field_with_ends() {
     for cluster in [1, 4] {
         let (_folder, host) = host(cluster);
         check::<f64>(&host, &config, 1e-10);
+    }
+}
+
+/// What the parameters get leaves the sweep where several blocks share a sample, and only there.
+#[test]
+fn parameters_wait_in_clusters() {
+    let trace = ClosedLoop::<f32>::for_training(&config("heat2d", "paper", &[]), 1).program().trace().clone();
+    for cluster in [1, 6] {
+        let spread = Spread { threads: 512, cluster, shared: 200_000, timed: false };
+        let code = generate(&Plan::new(&trace, 1), spread, 4);
+        assert_eq!(code.late.needed, cluster > 1);
+        assert_eq!(code.text.contains("ENTRY add_late"), cluster > 1);
+        // the sums over all agents of the adjoints of the second convolution's weights
+        let (again, stored) = code.text.split_once("ENTRY gradient_stored").unwrap();
+        let stored = stored.split("ENTRY add_late").next().unwrap();
+        assert!(again.contains("conv_patch_reverse_w<12, 12, 16, 32"));
+        assert_eq!(stored.contains("conv_patch_reverse_w<12, 12, 16, 32"), cluster == 1);
     }
 }

@@ -166,6 +166,19 @@ FUNCTION void patches_reverse_xi(Team team, double dx, double dy, const T *xi, c
         [&](int c, T s) { put<MODE>(dxi + c, s * T(c < AGENTS ? dx : dy)); });
 }
 
+// Where all agents look, along x, then along y: first points, in the room. The team has met.
+template <int NX, int NY, int P, int AGENTS, bool PERIODIC>
+INLINE const int *looked(const Team &team, double dx, double dy, const T *xi) {
+    int *const first = reinterpret_cast<int *>(team.room);
+    each<AGENTS>(team, [&](int agent) {
+        T offset;
+        first[agent] = look<NX, P, PERIODIC>(xi[agent], dx, offset);
+        first[AGENTS + agent] = look<NY, P, PERIODIC>(xi[AGENTS + agent], dy, offset);
+    });
+    meet(team);
+    return first;
+}
+
 // Patches of cells whose channels lie together: y[agent][i][j][channel]. A thread takes GROUP channels of a point.
 template <int NX, int NY, int P, int CH, int AGENTS, bool PERIODIC, int GROUP>
 FUNCTION void channels(Team team, double dx, double dy, const T *xi, const T *maps, T *y) {
@@ -186,13 +199,7 @@ FUNCTION void channels(Team team, double dx, double dy, const T *xi, const T *ma
 template <int NX, int NY, int P, int CH, int AGENTS, bool PERIODIC, int GROUP, int MODE>
 FUNCTION void channels_reverse(Team team, double dx, double dy, const T *xi, const T *d, T *to) {
     constexpr int W = GROUP % 4 == 0 ? 4 : 1;
-    int *first = reinterpret_cast<int *>(team.room);
-    each<AGENTS>(team, [&](int agent) {
-        T offset;
-        first[agent] = look<NX, P, PERIODIC>(xi[agent], dx, offset);
-        first[AGENTS + agent] = look<NY, P, PERIODIC>(xi[AGENTS + agent], dy, offset);
-    });
-    meet(team);
+    const int *const first = looked<NX, NY, P, AGENTS, PERIODIC>(team, dx, dy, xi);
     each<CH / GROUP * NX * NY>(team, [&](int at) {
         const int y = at % NY, x = at / NY % NX, channel = at / NY / NX * GROUP;
         T sum[GROUP] = {};
@@ -232,13 +239,7 @@ FUNCTION void patch_squares(Team team, double dx, double dy, const T *xi, const 
 
 template <int NX, int NY, int P, int CH, int AGENTS, bool PERIODIC, int MODE>
 FUNCTION void patch_squares_reverse(Team team, double dx, double dy, const T *xi, const T *maps, const T *d, T *to) {
-    int *first = reinterpret_cast<int *>(team.room);
-    each<AGENTS>(team, [&](int agent) {
-        T offset;
-        first[agent] = look<NX, P, PERIODIC>(xi[agent], dx, offset);
-        first[AGENTS + agent] = look<NY, P, PERIODIC>(xi[AGENTS + agent], dy, offset);
-    });
-    meet(team);
+    const int *const first = looked<NX, NY, P, AGENTS, PERIODIC>(team, dx, dy, xi);
     each<NX * NY>(team, [&](int at) {
         T sum = 0; // how much the points of all channels count
         UNROLL_FEW for (int agent = 0; agent < AGENTS; agent++) {
