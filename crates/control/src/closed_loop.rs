@@ -12,9 +12,9 @@
 //! | `previous_v` | state | the objective has `accel` or `smooth` |
 //! | `start`, the first field again | fixed | the objective has `mass` |
 //! | `target` | fixed, or a sequence if targets move | always |
-//! | `sensor_noise` (per grid point), `actuator_noise` (per agent): N(0, 1) | sequence | their standard deviation is above 0 |
+//! | `sensor_noise` per point, `actuator_noise` per agent: N(0, 1) | sequence | their deviation is above 0 |
 //! | `alive`, 1 or 0 per agent | sequence | `failure.share`, or in training `train.failure` or `train.more` |
-//! | `importance`, a factor on the errors of a case | fixed | `train.hold` is above 0, and there is an objective |
+//! | `importance`, a factor on the errors of a case | fixed | `train.hold` is above 0, with an objective |
 //!
 //! An agent may stand for any number of agents, its weight: what it does to the field and how much it counts
 //! in means over agents are multiplied by it, what it does itself is not.

@@ -65,6 +65,27 @@ pub struct Arguments<T> {
     pub clocks: u64,
 }
 
+impl<T: Real> Arguments<T> {
+    /// The numbers of a run. Addresses are left at 0.
+    pub fn of(run: &Arranged<'_, T>) -> Arguments<T> {
+        let share = 1.0 / run.of as f64;
+        Arguments {
+            samples: run.samples as i32,
+            steps: run.steps as i32,
+            share,
+            limit: T::of(run.carry_limit.map_or(-1.0, |limit| share * limit)),
+            given: [0; 4],
+            weights: 0,
+            tables: 0,
+            indices: 0,
+            rooms: [0; 3],
+            terms: 0,
+            answers: [0; 6],
+            clocks: 0,
+        }
+    }
+}
+
 /// Numbers that come back.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sizes {

@@ -112,12 +112,7 @@ impl<T: Real> Processor<T> for OnHost<T> {
         let late = entry == Entry::GradientStored && code.late.needed;
         let rows = run.samples * if late { 1 + PARTS } else { 1 };
         let mut dparams = room(if sizes.params > 0 { rows * code.row } else { 0 });
-        let share = 1.0 / run.of as f64;
         let arguments = Arguments {
-            samples: run.samples as i32,
-            steps: run.steps as i32,
-            share,
-            limit: T::of(run.carry_limit.map_or(-1.0, |limit| share * limit)),
             given: [address(run.params), address(&fixed), address(&states), address(&sequences)],
             weights: address(&weights),
             tables: address(&self.numbers),
@@ -133,7 +128,7 @@ impl<T: Real> Processor<T> for OnHost<T> {
                 &mut answer.sequences,
             ]
             .map(|numbers| numbers.as_mut_ptr() as u64),
-            clocks: 0,
+            ..Arguments::of(run)
         };
         // SAFETY: the kernel is compiled for this structure and this precision, and all arrays have the
         // lengths that the plan says.

@@ -312,12 +312,7 @@ impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
         let [records, ends, sum, fixed, states, sequences] = answers_at.map(|at| answers + bytes(at));
         let weights_at = upload(stream, &mut rooms.weights, &weights)?;
         let terms_at = reserve(stream, &mut rooms.terms, terms)?;
-        let share = 1.0 / run.of as f64;
         let arguments = Arguments {
-            samples: run.samples as i32,
-            steps: run.steps as i32,
-            share,
-            limit: T::of(run.carry_limit.map_or(-1.0, |limit| share * limit)),
             given,
             weights: weights_at,
             tables: self.tables.device_ptr(stream).0,
@@ -326,6 +321,7 @@ impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
             terms: terms_at,
             answers: [records, ends, parts, fixed, states, sequences],
             clocks: self.clocks.device_ptr(stream).0,
+            ..Arguments::of(run)
         };
         let config = self.launch_config(entry, teams);
         let failed = |error: DriverError| format!("the device does not start {}: {error}", entry.name());

@@ -250,8 +250,8 @@ fn keys_of_other_tasks_are_unknown_and_say_whose_they_are() {
 
 #[test]
 fn unknown_tasks_name_the_nearest_and_list_all() {
-    let message = "unknown task \"fkp1d\"; did you mean \"fkpp1d\"? tasks: density2d, fkpp1d, heat1d, heat2d, \
-                   heat2d-obstacles, ks1d, ks2d, turb2d";
+    let message = "unknown task \"fkp1d\"; did you mean \"fkpp1d\"? tasks: density2d, fkpp1d, heat1d, \
+                   heat2d, heat2d-obstacles, ks1d, ks2d, turb2d";
     assert_eq!(refusal(Config::preset("fkp1d")), message);
     assert_eq!(refusal(Config::from_toml("task = \"fkp1d\"")), message);
     assert!(refusal(Config::preset("")).starts_with("unknown task \"\""));
