@@ -3,6 +3,7 @@
 //! A call is made by all threads of a team. In a cluster of several blocks, small calls are made by the
 //! first block alone, which waits ten times faster for its own threads than for the others.
 
+use crate::halves::{Halves, Transform};
 use std::collections::HashMap;
 
 /// Memory that calls share.
@@ -16,6 +17,8 @@ pub enum Slot {
     Carry(usize),
     /// Something that a step kept for later.
     Kept(usize),
+    /// A field of which every block has a part in its shared memory.
+    Field(usize),
     /// Memory that a call of all blocks uses for itself. There are several, so that calls need not wait for
     /// it.
     Room(usize),
@@ -31,20 +34,30 @@ impl Slot {
             Slot::Adjoint(i) => format!("d{i}"),
             Slot::Carry(i) => format!("c{i}"),
             Slot::Kept(i) => format!("k{i}"),
+            Slot::Field(i) => format!("f{i}"),
             Slot::Room(i) => format!("room{i}"),
             Slot::Desk(i) => format!("desk{i}"),
         }
     }
 }
 
+/// The part of a field that each block of a cluster has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// Whole rows, so many numbers.
+    Rows(usize),
+    /// So many numbers of every row, and the numbers of a row.
+    Columns(usize, usize),
+}
+
 /// Which thread touches a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Number i is touched by thread i modulo their count, or, in slabs, by a thread of the block that has
-    /// its slab.
+    /// Number i is touched by thread i modulo their count, or, in a call on parts of a field, by a thread of
+    /// the block that has it.
     Flat,
-    /// Number i is touched by some thread of the block that has its slab.
-    Slab,
+    /// Number i is touched by some thread of the block that has it.
+    Within(Part),
     /// Any other.
     Free,
 }
@@ -68,8 +81,14 @@ pub struct Call {
     pub shares: usize,
     /// Numbers of shared memory that every block uses for itself.
     pub local: usize,
-    /// Numbers of a slab: each block of a cluster has one of every field. 0 if all threads share all numbers.
-    pub slab: usize,
+    /// What each block of a cluster works on, if all threads do not share all numbers.
+    pub part: Option<Part>,
+    /// Numbers of a box that blocks send each other numbers to.
+    pub sent: usize,
+    /// The products along both axes that it is.
+    pub halves: Option<(Halves, Vec<Transform>)>,
+    /// Matrices that it reads, by number.
+    pub matrices: Vec<usize>,
     /// Code for one index i, if the call is nothing else for all i below `items`: neighbours become one loop.
     pub body: Option<String>,
 }
@@ -89,7 +108,10 @@ impl Call {
             items: usize::MAX,
             shares: 1,
             local: 0,
-            slab: 0,
+            part: None,
+            sent: 0,
+            halves: None,
+            matrices: Vec::new(),
             body: None,
         }
     }
@@ -127,14 +149,27 @@ impl Call {
     pub fn takes(self, slot: Slot) -> Call {
         if self.shares > 1 && self.shares <= LANES { self.fills(slot) } else { self.writes(slot) }
     }
-    /// Writes a slot slab by slab.
-    pub fn writes_slabs(mut self, slot: Slot) -> Call {
-        self.writes.push((slot, Access::Slab));
+    /// Each block reads a part of a field.
+    pub fn reads_part(mut self, slot: Slot, part: Part) -> Call {
+        self.reads.push((slot, Access::Within(part)));
         self
     }
-    /// Works on slabs of so many numbers, all blocks at the same time.
-    pub fn slabs(self, slab: usize) -> Call {
-        Call { slab, ..self }
+    /// Each block writes a part of a field.
+    pub fn writes_part(mut self, slot: Slot, part: Part) -> Call {
+        self.writes.push((slot, Access::Within(part)));
+        self
+    }
+    /// What each block works on.
+    pub fn parts(self, part: Option<Part>) -> Call {
+        Call { part, ..self }
+    }
+    /// The part of a slot that a block touches, if it touches no other number.
+    pub fn part_of(&self, access: Access) -> Option<Part> {
+        match access {
+            Access::Flat => self.part,
+            Access::Within(part) => Some(part),
+            Access::Free => None,
+        }
     }
     /// Uses so many numbers of room.
     pub fn room(mut self, numbers: usize) -> Call {
@@ -153,6 +188,17 @@ impl Call {
     pub fn adds(&self) -> bool {
         self.text.contains("ADD") || self.text.contains("+=")
     }
+    /// Whether it writes a slot anew, whatever was there.
+    pub fn begins(&self, slot: Slot) -> bool {
+        let read = self.reads.iter().any(|(read, _)| *read == slot);
+        match &self.halves {
+            Some((_, products)) => {
+                let first = products.iter().find(|product| product.to == slot);
+                !read && first.is_some_and(|product| product.mode == "WRITE")
+            }
+            None => !read && !self.adds(),
+        }
+    }
     /// Touches other slots instead.
     pub fn rename(&mut self, other: impl Fn(Slot) -> Slot) {
         let changed = |slot: Slot| Some((slot.name(), other(slot).name())).filter(|(old, new)| old != new);
@@ -163,6 +209,9 @@ impl Call {
         self.reads.iter_mut().chain(&mut self.writes).for_each(|(slot, _)| *slot = other(*slot));
         self.text = renamed(&self.text, &names);
         self.body = self.body.as_ref().map(|body| renamed(body, &names));
+        for product in self.halves.iter_mut().flat_map(|(_, products)| products) {
+            (product.from, product.to) = (other(product.from), other(product.to));
+        }
     }
     /// All that it touches besides its room, and whether it writes there.
     pub fn touched(&self) -> impl Iterator<Item = (Slot, Access, bool)> + '_ {
@@ -188,7 +237,7 @@ impl Call {
     }
     /// Whether all blocks of a cluster make it.
     pub fn whole(&self, cluster: usize) -> bool {
-        cluster > 1 && (self.work >= WHOLE || self.slab > 0)
+        cluster > 1 && (self.work >= WHOLE || self.part.is_some())
     }
 }
 

@@ -111,8 +111,8 @@ impl Cuda {
         let cluster = self.choice.cluster.unwrap_or(match work {
             _ if !self.clusters => 1,
             work if work < 3e6 => 1,
+            work if work < 15e6 => 9,
             work if work < 40e6 => 6,
-            work if work < 200e6 => 8,
             _ => 16,
         });
         let Choice { threads, timed, .. } = self.choice;

@@ -14,6 +14,8 @@
 //! | `schedule.rs` | where barriers are needed |
 //! | `places.rs` | what comes from outside a step and goes there |
 //! | `versions.rs` | memory of their own for small values that share a slot |
+//! | `halves.rs` | products along both axes by blocks that have parts of a field |
+//! | `fields.rs` | fields in the shared memory of all blocks |
 //! | `memory.rs` | which slots live in shared memory |
 //! | `sweep.rs` | the code of a forward sweep and of a gradient |
 //! | `late.rs` | what the parameters get, added up after the sweep |
@@ -27,6 +29,8 @@ mod calls;
 pub mod compile;
 mod device;
 mod executable;
+mod fields;
+mod halves;
 pub mod host;
 mod late;
 mod launch;

@@ -1,8 +1,10 @@
 //! Where slots live: in the shared memory of the first block of a team, which is fast and small, or in global
 //! memory, which all its blocks see.
 
-use crate::calls::{Call, Slot};
+use crate::calls::{Call, Part, Slot};
+use crate::fields::Field;
 use crate::sweep::Spread;
+use crate::tables::Matrix;
 use crate::versions::Lengths;
 use cinoc_adjoint::backend::Plan;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +18,14 @@ pub struct Memory {
     twice: BTreeMap<Slot, usize>,
     /// Slots of which every block has its own copy.
     everywhere: BTreeSet<Slot>,
+    /// Of every field in parts: its place in the shared memory of a block, and in global memory, where the
+    /// host has it.
+    fields: Vec<(Part, [usize; 2])>,
+    /// Numbers of a box that blocks send each other numbers to, and where the host has the boxes of all.
+    pub sent: usize,
+    boxes: usize,
+    /// Code of every matrix that blocks read.
+    matrices: String,
     /// Numbers of shared memory of a block.
     pub shared: usize,
     /// Numbers of global memory of a team.
@@ -24,6 +34,10 @@ pub struct Memory {
 
 /// Slots begin at multiples of this many numbers: several are read at once.
 const ALIGNED: usize = 4;
+/// Numbers whose place two barriers take, as in `device/fields.h`.
+const BARRIERS: usize = 4;
+/// Calls that must read a matrix for it to have a place in shared memory.
+const OFTEN: usize = 12;
 
 impl Memory {
     /// Gives every slot that a call touches a place, and those of `fetched` two if they are in shared
@@ -32,6 +46,7 @@ impl Memory {
     pub fn place<'a>(
         plan: &Plan,
         lengths: &Lengths,
+        (in_parts, matrices): (&[Field], &[Matrix]),
         calls: impl Iterator<Item = &'a Call>,
         fetched: &[Slot],
         spread: Spread,
@@ -39,9 +54,12 @@ impl Memory {
     ) -> Memory {
         let (mut touched, mut by_all) = (BTreeSet::new(), BTreeSet::new());
         let mut rooms = BTreeMap::new();
-        let mut local = 0;
+        let (mut local, mut sent) = (0, 0);
+        let mut uses = vec![0; matrices.len()];
         for call in calls {
             local = local.max(call.local.next_multiple_of(ALIGNED));
+            sent = sent.max(call.sent.next_multiple_of(ALIGNED));
+            call.matrices.iter().for_each(|&matrix| uses[matrix] += 1);
             for room in call.rooms(spread.cluster) {
                 let numbers = rooms.entry(room).or_insert(0);
                 *numbers = call.room.max(*numbers);
@@ -54,14 +72,36 @@ impl Memory {
             }
         }
         touched.extend((0..plan.states.len()).map(Slot::Carry));
+        touched.retain(|slot| !matches!(slot, Slot::Field(_)));
         let length = |slot: Slot| match slot {
             Slot::Room(_) | Slot::Desk(_) => rooms[&slot],
             _ => lengths.of(slot),
         };
         let mut order: Vec<Slot> = touched.into_iter().collect();
         order.sort_by_key(|&slot| (length(slot), slot));
-        // memory that every block has for itself comes first, then parameters that all blocks read
-        let (mut shared, mut global) = (local, 0);
+        // memory that every block has for itself comes first: boxes, parts of fields, matrices, the most used
+        // ones first, then parameters that all blocks read
+        let boxes = if sent > 0 { BARRIERS + 2 * sent } else { 0 };
+        let (mut shared, mut global) = (boxes + local, sent * spread.cluster);
+        let mut fields = Vec::new();
+        for field in in_parts {
+            fields.push((field.part, [shared, global]));
+            shared += field.own().next_multiple_of(ALIGNED);
+            global += field.numbers.next_multiple_of(ALIGNED);
+        }
+        let mut of_matrices = String::new();
+        let mut by_use: Vec<usize> = (0..matrices.len()).filter(|&i| uses[i] > 0).collect();
+        by_use.sort_by_key(|&i| std::cmp::Reverse(uses[i]));
+        for i in by_use {
+            let Matrix { place, size } = &matrices[i];
+            let near = uses[i] >= OFTEN && (shared + size) * number <= spread.shared * 7 / 8;
+            let _ = if near {
+                writeln!(of_matrices, "MATRIX_NEAR(m{i}, {shared}, {place}, {size})")
+            } else {
+                writeln!(of_matrices, "MATRIX_FAR(m{i}, {place})")
+            };
+            shared += if near { size.next_multiple_of(ALIGNED) } else { 0 };
+        }
         let (mut places, mut twice, mut everywhere) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
         let params: Vec<Slot> = plan.params.iter().map(|param| Slot::Value(param.value)).collect();
         for slot in order.iter().filter(|slot| params.contains(slot) && by_all.contains(slot)) {
@@ -84,7 +124,7 @@ impl Memory {
             }
             *used += if near { all } else { n };
         }
-        Memory { places, twice, everywhere, shared, global }
+        Memory { places, twice, everywhere, fields, sent, boxes, matrices: of_matrices, shared, global }
     }
 
     /// Whether every block has its own copy of a slot.
@@ -119,7 +159,21 @@ impl Memory {
             let base = if *near { "near" } else { "far" };
             let _ = writeln!(text, "T *const {} = {base} + {at};", slot.name());
         }
+        for (i, (part, [near, far])) in self.fields.iter().enumerate() {
+            let _ = match part {
+                Part::Rows(n) => {
+                    writeln!(text, "const Rows<{n}> f{i} = ROWS({near}, {far}, {n}); (void)f{i};")
+                }
+                Part::Columns(w, ny) => {
+                    writeln!(text, "const Columns<{ny}, {w}> f{i} = COLUMNS({near}, {far}); (void)f{i};")
+                }
+            };
+        }
         text.push_str("TEAMS\n");
+        if self.sent > 0 {
+            let _ = writeln!(text, "TURNS({})", self.boxes);
+        }
+        text.push_str(&self.matrices);
         for slot in self.places.keys() {
             let _ = write!(text, "(void){}; ", slot.name());
         }

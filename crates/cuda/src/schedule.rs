@@ -7,7 +7,7 @@
 //! barrier is taken before one that needs a barrier: there are then about as many barriers as calls in the
 //! longest chain.
 
-use crate::calls::{Access, Call, LANES, Slot};
+use crate::calls::{Access, Call, LANES, Part, Slot};
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -16,9 +16,9 @@ struct Event {
     write: bool,
     access: Access,
     whole: bool,
-    /// The thread that its call was counted from, and the numbers of its slabs.
+    /// The thread that its call was counted from, and the part that each block touched.
     first: usize,
-    slab: usize,
+    part: Option<Part>,
     /// Whether the threads of the block that it happened in have waited for each other since.
     settled: bool,
 }
@@ -35,12 +35,12 @@ enum Wait {
     Cluster,
 }
 
-/// A loop that several calls can be part of: its indices, its slabs, whether all blocks share it, and the
+/// A loop that several calls can be part of: its indices, the part of each block, whether all blocks share it, and the
 /// thread that it is counted from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Loop {
     items: usize,
-    slab: usize,
+    part: Option<Part>,
     whole: bool,
     first: usize,
 }
@@ -48,8 +48,8 @@ struct Loop {
 impl Loop {
     /// The loop of a call, if it is one.
     fn of(call: &Call, whole: bool, first: usize) -> Option<Loop> {
-        let Call { items, slab, .. } = *call;
-        call.body.is_some().then_some(Loop { items, slab, whole, first })
+        let Call { items, part, .. } = *call;
+        call.body.is_some().then_some(Loop { items, part, whole, first })
     }
 }
 
@@ -125,12 +125,14 @@ impl Schedule {
         let (whole, mut wait) = (call.whole(self.cluster), Wait::No);
         for (slot, access, write) in touched {
             for event in self.events.get(&slot).into_iter().flatten().filter(|e| e.write || write) {
-                let alike = event.whole == whole && event.slab == call.slab;
+                let part = call.part_of(access);
+                let alike = event.whole == whole && event.part == part;
                 if alike && event.access == Access::Flat && access == Access::Flat && event.first == first {
                     continue;
                 }
-                let in_slabs = event.access != Access::Free && access != Access::Free && call.slab > 0;
-                if self.cluster > 1 && (event.whole || whole) && !(alike && in_slabs) {
+                // a block touches no numbers of others
+                let apart = alike && part.is_some();
+                if self.cluster > 1 && (event.whole || whole) && !apart {
                     return Wait::Cluster;
                 }
                 if !event.settled {
@@ -210,13 +212,13 @@ impl Schedule {
                 self.enter();
                 self.text.push_str("meet(one);\n");
                 self.barriers[0] += 1;
-                self.settle();
+                self.settle(false);
             }
             Wait::Blocks if self.cluster > 1 => {
                 self.leave();
                 self.text.push_str("meet(one);\n");
                 self.barriers[0] += 1;
-                self.settle();
+                self.settle(true);
             }
             Wait::Block | Wait::Blocks | Wait::Cluster => self.meet(),
         }
@@ -234,10 +236,13 @@ impl Schedule {
         match &call.body {
             Some(body) => {
                 if !goes_on {
-                    let Call { items, slab, .. } = call;
-                    let text = match slab {
-                        0 => format!("each<{items}>(TEAM, [&](int i) {{\n"),
-                        _ => format!("each_in_slabs<{items}, {slab}>(one, [&](int i) {{\n"),
+                    let Call { items, part, .. } = call;
+                    let text = match part {
+                        None => format!("each<{items}>(TEAM, [&](int i) {{\n"),
+                        Some(Part::Rows(n)) => format!("each_in_rows<{items}, {n}>(one, [&](int i) {{\n"),
+                        Some(Part::Columns(w, ny)) => {
+                            format!("each_in_columns<{items}, {ny}, {w}>(one, [&](int i) {{\n")
+                        }
                     };
                     self.text.push_str(&Call { text, ..call.clone() }.code(self.cluster, room, first));
                     self.open = this;
@@ -256,20 +261,17 @@ impl Schedule {
                 access,
                 whole,
                 first,
-                slab: call.slab,
+                part: call.part_of(access),
                 settled: false,
             });
         }
         self.time(call);
     }
 
-    /// The threads of the first block have waited for each other.
-    fn settle(&mut self) {
-        self.events
-            .values_mut()
-            .flatten()
-            .filter(|event| !event.whole)
-            .for_each(|event| event.settled = true);
+    /// The threads of the first block, or of every block, have waited for each other.
+    fn settle(&mut self, every: bool) {
+        let waited = |event: &&mut Event| every || !event.whole;
+        self.events.values_mut().flatten().filter(waited).for_each(|event| event.settled = true);
         self.load.fill(0.0);
     }
 
@@ -281,7 +283,7 @@ impl Schedule {
         self.close();
         if self.alone {
             self.text.push_str("meet(one);\n");
-            self.settle();
+            self.settle(false);
         } else {
             self.meet();
         }

@@ -6,6 +6,8 @@
 
 use crate::calls::{Call, Slot};
 use crate::executable::Entry;
+use crate::fields::{Fields, Stored};
+use crate::halves::pair;
 use crate::late::{self, Late, Reversed};
 use crate::lower::Lower;
 use crate::memory::Memory;
@@ -73,11 +75,12 @@ pub struct LateCode {
 const SHARED_APART: usize = 48 << 10;
 
 /// The device functions, in the order they need each other.
-const FUNCTIONS: [&str; 10] = [
+const FUNCTIONS: [&str; 11] = [
     include_str!("device/team.h"),
     include_str!("device/product.h"),
-    include_str!("device/units.h"),
     include_str!("device/reduce.h"),
+    include_str!("device/units.h"),
+    include_str!("device/fields.h"),
     include_str!("device/fourier.h"),
     include_str!("device/layout.h"),
     include_str!("device/gaussian.h"),
@@ -129,9 +132,10 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
         cluster: spread.cluster,
         units: spread.cluster > 1,
         negligible,
-        slabs: HashMap::new(),
+        near: spread.shared / number / 3,
+        parts: HashMap::new(),
     };
-    lower.find_slabs(plan.setup.iter().chain(&plan.step));
+    lower.find_parts(plan.setup.iter().chain(&plan.step));
     let mut forward =
         |ops: &mut dyn Iterator<Item = &Op>| -> Vec<Call> { ops.flat_map(|op| lower.forward(op)).collect() };
     let setup = forward(&mut plan.setup.iter());
@@ -199,16 +203,23 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
     known.extend(plan.stored.iter().map(|&slot| Slot::Value(slot)));
     known.extend(plan.persistent_adjoints.iter().map(|&slot| Slot::Adjoint(slot)));
     let mut lengths = Lengths::new(plan);
-    let mut together = |lists: &[&[Call]]| -> Vec<Call> {
+    let mut fields = Fields::new(spread.shared / number / 4);
+    let (stored, fixed): (Vec<Slot>, Vec<Slot>) =
+        known.iter().partition(|slot| plan.stored.iter().any(|&i| Slot::Value(i) == **slot));
+    let mut together = |lists: &[&[Call]], fate: Stored| -> Vec<Call> {
         let mut calls = lists.concat();
+        pair(&mut calls);
         separate(&mut calls, &known, &mut lengths, plan);
+        fields.keep(&mut calls, &fixed, &stored, fate);
         calls
     };
-    let step = together(&[&sequences, &step, &terms, &records, &carry_on]);
-    let step_first = together(&[&sequences, &remembered, &essential, &terms, &carry_on]);
-    let mut back =
-        |rerun: &[Call], back: &[Call]| together(&[&sequences, rerun, &seeds, back, &carried, &dsequences]);
-    let (back_again, back_stored) = (back(&again, &step_back), back(&beside_stored, &late.back));
+    let step = together(&[&sequences, &step, &terms, &records, &carry_on], Stored::OfNoUse);
+    let step_first = together(&[&sequences, &remembered, &essential, &terms, &carry_on], Stored::Copied);
+    let mut back = |rerun: &[Call], back: &[Call], fate: Stored| {
+        together(&[&sequences, rerun, &seeds, back, &carried, &dsequences], fate)
+    };
+    let back_again = back(&again, &step_back, Stored::OfNoUse);
+    let back_stored = back(&beside_stored, &late.back, Stored::Given);
 
     let everything =
         [&params, &constants, &given, &setup, &setup_back, &step, &step_first, &back_again, &back_stored]
@@ -218,7 +229,8 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
     let recalled = places.recalled();
     let mut fetched: Vec<Slot> = recalled.iter().map(|one| one.slot).collect();
     fetched.extend(plan.stored.iter().map(|&slot| Slot::Value(slot)));
-    let memory = Memory::place(plan, &lengths, everything, &fetched, spread, number);
+    let memory =
+        Memory::place(plan, &lengths, (&fields.list, &tables.matrices), everything, &fetched, spread, number);
 
     // copies that every block makes for itself
     let of_all = |call: &&Call| memory.is_everywhere(call.writes[0].0);
@@ -230,7 +242,8 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
     let bare = |call: &Call| Call { reads: Vec::new(), writes: Vec::new(), ..call.clone() };
     let bare: Vec<Call> = late.calls.iter().chain(&late.last).map(bare).collect();
     let apart = Spread { threads: late::THREADS, cluster: 1, shared: SHARED_APART, ..spread };
-    let memory_apart = Memory::place(plan, &lengths, bare.iter(), &[], apart, number);
+    let memory_apart =
+        Memory::place(plan, &lengths, (&[], &tables.matrices), bare.iter(), &[], apart, number);
     let (params_at, params_all) = Places::aligned(&plan.params);
     let mut text = String::new();
     if plan.step.len() > LARGE {
@@ -241,7 +254,10 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
     }
     let sizes = |spread: Spread, memory: &Memory| {
         let Spread { cluster, threads, .. } = spread;
-        format!("#define CLUSTER {cluster}\n#define THREADS {threads}\n#define MEMORY {}\n", memory.global)
+        let Memory { global, sent, .. } = memory;
+        format!(
+            "#define CLUSTER {cluster}\n#define THREADS {threads}\n#define MEMORY {global}\n#define BOX {sent}\n"
+        )
     };
     let _ = write!(text, "#ifdef LATE_KERNEL\n{}#else\n", sizes(apart, &memory_apart));
     let _ = writeln!(text, "{}#endif", sizes(spread, &memory));

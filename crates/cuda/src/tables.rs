@@ -2,6 +2,14 @@
 
 use std::collections::HashMap;
 
+/// A matrix that blocks want in their shared memory.
+pub struct Matrix {
+    /// Expression for its place.
+    pub place: String,
+    /// Its numbers.
+    pub size: usize,
+}
+
 /// Numbers and whole numbers, each list at its place.
 #[derive(Default)]
 pub struct Tables {
@@ -9,6 +17,8 @@ pub struct Tables {
     pub numbers: Vec<f64>,
     /// Whole numbers.
     pub indices: Vec<i32>,
+    /// Matrices that blocks want to have near; in code number i is called `m` and i.
+    pub matrices: Vec<Matrix>,
     known: HashMap<Vec<u64>, usize>,
     known_indices: HashMap<Vec<i32>, usize>,
 }
@@ -29,7 +39,16 @@ impl Tables {
         format!("(a.tables + {at})")
     }
 
-    /// The same for whole numbers.
+    /// The number of a matrix that blocks want to have near.
+    pub fn matrix(&mut self, list: &[f64]) -> usize {
+        let (place, size) = (self.numbers(list), list.len());
+        self.matrices.iter().position(|known| known.place == place).unwrap_or_else(|| {
+            self.matrices.push(Matrix { place, size });
+            self.matrices.len() - 1
+        })
+    }
+
+    /// An expression for the place of whole numbers.
     pub fn indices(&mut self, list: Vec<i32>) -> String {
         let at = *self.known_indices.entry(list.clone()).or_insert_with(|| {
             let at = self.indices.len();

@@ -36,7 +36,7 @@ impl Lengths {
             Slot::Value(i) => self.values[i],
             Slot::Adjoint(i) => self.adjoints[i],
             Slot::Carry(i) => self.carries[i],
-            Slot::Kept(_) | Slot::Room(_) | Slot::Desk(_) => 0,
+            Slot::Kept(_) | Slot::Field(_) | Slot::Room(_) | Slot::Desk(_) => 0,
         }
     }
 
@@ -63,12 +63,8 @@ pub fn separate(calls: &mut [Call], fixed: &[Slot], lengths: &mut Lengths, plan:
     let mut current: HashMap<Slot, Slot> = HashMap::new();
     let (mut added, mut spent) = ([0; 2], 0);
     for call in calls {
-        let fresh: Vec<Slot> = call
-            .writes
-            .iter()
-            .map(|(slot, _)| *slot)
-            .filter(|slot| !call.adds() && !call.reads.iter().any(|(read, _)| read == slot))
-            .collect();
+        let fresh: Vec<Slot> =
+            call.writes.iter().map(|(slot, _)| *slot).filter(|slot| call.begins(*slot)).collect();
         // what is touched for the first time and not written anew keeps its place
         for (slot, _) in call.reads.iter().chain(&call.writes) {
             if !fresh.contains(slot) {

@@ -70,7 +70,7 @@ tasks! {
     ks1d "ks1d" 1
     heat2d "heat2d" 6
     heat2d_obstacles "heat2d-obstacles" 6
-    ks2d "ks2d" 8
+    ks2d "ks2d" 16
     turb2d "turb2d" 16
-    density2d "density2d" 6
+    density2d "density2d" 9
 }

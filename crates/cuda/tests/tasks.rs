@@ -78,3 +78,19 @@ fn parameters_wait_in_clusters() {
         assert_eq!(stored.contains("conv_patch_reverse_w<12, 12, 16, 32"), cluster == 1);
     }
 }
+
+/// Blocks keep the parts of a field in their shared memory and do two products along both axes together. Fields
+/// that are too large for that are multiplied in global memory.
+#[test]
+fn fields_in_parts() {
+    for (grid, number, parts) in [(64, 4, true), (64, 8, true), (512, 4, false)] {
+        let set = format!("grid.n={grid}");
+        let config = config("ks2d", "paper", &[&set]);
+        let trace = ClosedLoop::<f32>::for_training(&config, 1).program().trace().clone();
+        let spread = Spread { threads: 512, cluster: 16, shared: 231_424, timed: false };
+        let code = generate(&Plan::new(&trace, 1), spread, number);
+        assert!(code.shared_bytes <= spread.shared, "{grid}: {} bytes", code.shared_bytes);
+        assert_eq!(code.text.contains("MATRIX_NEAR(m0"), parts);
+        assert_eq!(code.text.contains("WRITE, WRITE, 2>(one, s, turn"), parts);
+    }
+}

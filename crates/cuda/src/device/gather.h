@@ -120,25 +120,33 @@ FUNCTION void patches_reverse_fields(Team team, double dx, double dy, const T *x
     meet(team);
     each<CH * NX * NY>(team, [&](int at) {
         const int y = at % NY, x = at / NY % NX, channel = at / NY / NX;
-        const int count = LINEAR ? P + 1 : P;
+        constexpr int count = LINEAR ? P + 1 : P, across = PERIODIC ? NX : 1, along = PERIODIC ? NY : 1;
+        const auto seen = [&](int agent, int i, int j) {
+            if (!LINEAR) return of_patch<P, CH, AGENTS>(d, i, j, channel, agent);
+            const T ax = offset[agent], ay = offset[AGENTS + agent];
+            const T here = (T(1) - ay) * of_patch<P, CH, AGENTS>(d, i, j, channel, agent) +
+                           ay * of_patch<P, CH, AGENTS>(d, i, j - 1, channel, agent);
+            const T before = (T(1) - ay) * of_patch<P, CH, AGENTS>(d, i - 1, j, channel, agent) +
+                             ay * of_patch<P, CH, AGENTS>(d, i - 1, j - 1, channel, agent);
+            return (T(1) - ax) * here + ax * before;
+        };
+        // Most agents see the point once or not at all: what these have is asked for together.
         T sum = 0;
-        UNROLL_FEW for (int agent = 0; agent < AGENTS; agent++) {
+        bool often = false;
+        UNROLL_BY(8) for (int agent = 0; agent < AGENTS; agent++) {
             int low, high, left, right;
             hits<NX, count, PERIODIC>(first[agent], x, low, high);
             hits<NY, count, PERIODIC>(first[AGENTS + agent], y, left, right);
-            for (int i = low; i <= high; i += PERIODIC ? NX : 1) {
-                for (int j = left; j <= right; j += PERIODIC ? NY : 1) {
-                    if (!LINEAR) {
-                        sum += d[((i * P + j) * CH + channel) * AGENTS + agent];
-                        continue;
-                    }
-                    const T ax = offset[agent], ay = offset[AGENTS + agent];
-                    const T along = (T(1) - ay) * of_patch<P, CH, AGENTS>(d, i, j, channel, agent) +
-                                    ay * of_patch<P, CH, AGENTS>(d, i, j - 1, channel, agent);
-                    const T before = (T(1) - ay) * of_patch<P, CH, AGENTS>(d, i - 1, j, channel, agent) +
-                                     ay * of_patch<P, CH, AGENTS>(d, i - 1, j - 1, channel, agent);
-                    sum += (T(1) - ax) * along + ax * before;
-                }
+            const bool once = low <= high && left <= right;
+            sum += once ? seen(agent, low, left) : T(0);
+            often |= once && (low + across <= high || left + along <= right);
+        }
+        ROLLED for (int agent = 0; often && agent < AGENTS; agent++) {
+            int low, high, left, right;
+            hits<NX, count, PERIODIC>(first[agent], x, low, high);
+            hits<NY, count, PERIODIC>(first[AGENTS + agent], y, left, right);
+            for (int i = low; i <= high; i += across) {
+                for (int j = i == low ? left + along : left; j <= right; j += along) sum += seen(agent, i, j);
             }
         }
         put<MODE>(to + at, sum);

@@ -57,6 +57,17 @@ INLINE T limited(T x, T limit) {
     const Team one = {int(threadIdx.x), THREADS, false, nullptr, rank};                                                         \
     (void)one;
 #define END meet(all);
+#define ROWS(at, whole, slab) {near + at - rank * slab}
+#define COLUMNS(at, whole) {near + at, rank}
+#define MATRIX_NEAR(name, at, from, n)                                                                                 \
+    const T *const name = near + at;                                                                                   \
+    (void)name;                                                                                                        \
+    fill<n, WRITE, 4>(one, near + at, [&](int i) { return (from)[i]; });
+#define TURNS(parts)                                                                                                   \
+    int turn = 0;                                                                                                      \
+    T *const boxes = local, *const room_of_parts = local + parts;                                                      \
+    (void)turn, (void)room_of_parts;                                                                                   \
+    begin_turns(boxes);
 // the sum over the steps of the term with the number of this thread
 #define SUMS_OF_TERMS double sum_of_term = 0;
 #define SUM_OF_TERM(k) sum_of_term
@@ -72,9 +83,20 @@ INLINE T limited(T x, T limit) {
     const Team all = {0, 1, true, nullptr, 0}, one = {0, 1, false, nullptr, 0};                                                    \
     (void)one;
 #define END
+#define ROWS(at, whole, slab) {far + whole}
+#define COLUMNS(at, whole) {far + whole, 0}
+#define MATRIX_NEAR(name, at, from, n) MATRIX_FAR(name, from)
+#define TURNS(parts)                                                                                                   \
+    int turn = 0;                                                                                                      \
+    T *const boxes = far, *const room_of_parts = local + parts;                                                        \
+    (void)turn, (void)boxes, (void)room_of_parts;
 #define SUMS_OF_TERMS double sums_of_terms[TERMS + 1] = {};
 #define SUM_OF_TERM(k) sums_of_terms[k]
 #endif
+
+#define MATRIX_FAR(name, from)                                                                                         \
+    const T *const name = from;                                                                                        \
+    (void)name;
 
 // The gradient of the parameters: what rows contribute, added in their order.
 #ifdef __CUDACC__

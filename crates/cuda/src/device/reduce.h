@@ -22,10 +22,15 @@ INLINE void column_sums(const Team &team, T *room, Term term, Take take) {
             room[i] = sum;
         });
         meet(team);
-        each<COLS>(team, [&](int c) {
+        // a warp for each of few sums, so that no thread waits for memory again and again
+        constexpr int lanes = LANES(32);
+        for_lanes<COLS, lanes>(team, [&](int c, int lane) {
             T sum = 0;
-            UNROLL_SUM for (int share = 0; share < SHARES; share++) sum += room[share * COLS + c];
-            take(c, sum);
+            if (c < COLS) {
+                UNROLL_SUM for (int share = lane; share < SHARES; share += lanes) sum += room[share * COLS + c];
+            }
+            sum = over_lanes<lanes>(sum);
+            if (c < COLS && lane == 0) take(c, sum);
         });
     }
 }

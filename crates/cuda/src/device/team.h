@@ -76,6 +76,15 @@ INLINE void meet(const Team &team) {
 #endif
 }
 
+// A number that never changes: it stays in the cache of its processor, also when other blocks have written something.
+INLINE T constant(const T *at) {
+#ifdef __CUDACC__
+    return __ldg(at);
+#else
+    return *at;
+#endif
+}
+
 enum Mode { WRITE, ADD };
 
 template <int MODE> INLINE void put(T *to, T value) {
@@ -94,21 +103,6 @@ template <int N, class Body> INLINE void each(const Team &team, Body body) {
 #endif
     {
         ROLLED for (int i = team.me; i < N; i += team.size) body(i);
-    }
-}
-
-// For the slab of this block; on the host one thread goes through all of them.
-#ifdef __CUDACC__
-#define EACH_SLAB(s, team) for (int s = team.rank, once = 1; once; once = 0)
-#else
-#define EACH_SLAB(s, team) for (int s = team.rank; s < CLUSTER; s++)
-#endif
-
-// What is done to all indices below N, SLAB of them by each block.
-template <int N, int SLAB, class Body> INLINE void each_in_slabs(const Team &block, Body body) {
-    EACH_SLAB(s, block) {
-        const int end = (s + 1) * SLAB < N ? (s + 1) * SLAB : N;
-        ROLLED for (int i = s * SLAB + block.me; i < end; i += block.size) body(i);
     }
 }
 

@@ -135,13 +135,14 @@ INLINE void put_tile(int lane, T *to, int rows, int cols, const T (&sum)[TM][TN]
     }
 }
 
-// What parts of a sum have left in the room, added in their order: to[i] (+)= start(i) + room[i] + room[SIZE + i] + ...
+// What parts of a sum have left in the room: to[i] (+)= start(i) + room[i] + room[SIZE + i] + ... As many lanes share a sum
+// as there are threads for.
 template <int SIZE, int PARTS, int MODE, class Begin> INLINE void add_parts(const Team &team, T *to, Begin begin) {
-    each<SIZE>(team, [&](int i) {
-        T sum = begin(i);
-        UNROLL_BY(8) for (int part = 0; part < PARTS; part++) sum += team.room[part * SIZE + i];
-        put<MODE>(to + i, sum);
-    });
+    constexpr int free = CLUSTER * THREADS / SIZE, most = free < PARTS ? free : PARTS;
+    constexpr int shares = most >= 16 ? 16 : most >= 8 ? 8 : most >= 4 ? 4 : most >= 2 ? 2 : 1;
+    column_sums<PARTS, SIZE, shares>(
+        team, nullptr, [&](int part, int i) { return team.room[part * SIZE + i]; },
+        [&](int i, T sum) { put<MODE>(to + i, begin(i) + sum); });
 }
 
 // C[m][n] (+)= start + sum over k of A[m][k] B[k][n] by warps; PARTS of them share the terms of a tile.
@@ -175,71 +176,4 @@ FUNCTION void product_by_warps(Team team, const T *a, const T *b, const T *start
             return START == ZERO ? T(0) : start[START == PER_ROW ? i / N : i];
         });
     }
-}
-
-// A slab of the product of a field [KX][KY] with a matrix along each axis: `count` of R rows with C columns, by one block.
-// The matrix of x is [KX][APART], of which R columns count, the one of y is [KY][C].
-template <int R, int KX, int KY, int APART, int C, int MODE>
-FUNCTION void along_both_axes(Team block, const T *x, const T *from, const T *y, T *near, T *to, int count) {
-#ifdef MATRIX_UNITS
-    // Both products have few columns and few terms: warps share the terms, and their parts are added in shared memory.
-    constexpr int warps = THREADS / 32, wide = (R + 7) / 8 * 8;
-    constexpr int tiles_x = (KY + 15) / 16 * (wide / 8), parts_x = tiles_x < warps ? warps / tiles_x : 1;
-    constexpr int tiles_y = (C + 15) / 16 * (wide / 8), parts_y = tiles_y < warps ? warps / tiles_y : 1;
-    constexpr int part_x = (KX + parts_x * 8 - 1) / (parts_x * 8) * 8;
-    constexpr int part_y = (KY + parts_y * 8 - 1) / (parts_y * 8) * 8;
-    T *const parts = near + KY * wide; // the product along x lies before them, [KY][wide]
-    const int lane = block.me % 32, g = lane / 4, t = lane % 4;
-    // The matrix of y is asked for first: with one tile per warp it arrives while the product along x is computed.
-    constexpr bool early = tiles_y * parts_y <= warps;
-    constexpr int rounds = early ? part_y / 8 : 1;
-    T left[rounds][2][2] = {};
-    const auto read_y = [&](int w, int r) {
-        const int m = w % tiles_y / (wide / 8) * 16 + g * 2, k0 = w / tiles_y * part_y, k = k0 + r * 8 + t * 2;
-        const int end = KY - k0 < part_y ? KY : k0 + part_y;
-        read_part<2, 2, 1, C, C % 16 != 0 || KY % 8 != 0>(y + k * C + m, C - m, end - k, left[r % rounds]);
-    };
-    if (early && block.me / 32 < tiles_y * parts_y) {
-        UNROLL for (int r = 0; r < rounds; r++) read_y(block.me / 32, r);
-    }
-    ROLLED for (int w = block.me / 32; w < tiles_x * parts_x; w += warps) {
-        const int tile = w % tiles_x, p = w / tiles_x, m0 = tile / (wide / 8) * 16, n0 = tile % (wide / 8) * 8;
-        const int k0 = p * part_x, terms = KX - k0 < part_x ? KX - k0 : part_x;
-        T sum[2][2] = {};
-        accumulate_by_warp<2, 2, 2, 4, 1, KY, APART, 1, KY % 16 != 0 || KX % 8 != 0, true>(
-            lane, from + k0 * KY + m0, x + k0 * APART + n0, KY - m0, R - n0, terms, sum);
-        put_tile<WRITE, wide, 2, 2, KY % 16 != 0>(lane, parts + (p * KY + m0) * wide + n0, KY - m0, wide, sum);
-    }
-    __syncthreads();
-    each<KY * wide>(block, [&](int i) {
-        T sum = 0;
-        UNROLL for (int p = 0; p < parts_x; p++) sum += parts[p * KY * wide + i];
-        near[i] = sum;
-    });
-    __syncthreads();
-    ROLLED for (int w = block.me / 32; w < tiles_y * parts_y; w += warps) {
-        const int tile = w % tiles_y, p = w / tiles_y, m0 = tile / (wide / 8) * 16, n0 = tile % (wide / 8) * 8;
-        const int k0 = p * part_y, terms = KY - k0 < part_y ? KY - k0 : part_y;
-        T sum[2][2] = {};
-        UNROLL for (int r = 0; r < part_y / 8; r++) {
-            if (!early) read_y(w, r);
-            T right[2][1];
-            const int k = r * 8 + t * 2;
-            read_part<2, 1, wide, 1, KY % 8 != 0>(near + (k0 + k) * wide + n0 + g, terms - k, 1, right);
-            add_products<2, 2, 2>(left[early ? r : 0], right, sum);
-        }
-        put_tile<WRITE, wide, 2, 2, C % 16 != 0>(lane, parts + (p * C + m0) * wide + n0, C - m0, wide, sum);
-    }
-    __syncthreads();
-    ROLLED for (int i = block.me; i < R * C; i += THREADS) {
-        const int r = i / C, c = i % C;
-        T sum = 0;
-        UNROLL for (int p = 0; p < parts_y; p++) sum += parts[(p * C + c) * wide + r];
-        if (r < count) put<MODE>(to + i, sum);
-    }
-#else
-    tiles_of<R, KY, KX, 1, APART, KY, 1, WRITE, ZERO, 1, 1, 1, 1, false>(block, x, from, nullptr, near, R);
-    meet(block);
-    tiles_of<R, C, KY, KY, 1, C, 1, MODE, ZERO, 1, 1, 1, 1, true>(block, near, y, nullptr, to, count);
-#endif
 }

@@ -122,7 +122,7 @@ pub fn reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
                 b.slot.name()
             );
             let call = Call::new(text, work).room(parts * (9 * inputs + 1) * outputs);
-            calls.push(call.reads(x()).reads(dy).writes(w.slot).writes(b.slot));
+            calls.push(call.reads(x()).reads(dy).fills(w.slot).fills(b.slot));
         }
         (Some(w), Some(b)) => {
             let product = Product {

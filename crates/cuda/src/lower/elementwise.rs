@@ -94,7 +94,7 @@ fn factor(lower: &mut Lower, table: &[f64], cols: usize) -> String {
         return literal(*number);
     }
     let at = lower.tables.numbers(table);
-    if cols == 1 { format!("{at}[i]") } else { format!("{at}[i / {cols}]") }
+    if cols == 1 { format!("constant({at} + i)") } else { format!("constant({at} + i / {cols})") }
 }
 
 fn tables(node: &Node) -> Vec<Vec<f64>> {

@@ -1,8 +1,9 @@
 //! Constant matrices: tridiagonal systems as their inverse, Fourier transforms, sparse ones, one per axis in
 //! 2D.
 
-use super::product::Product;
+use super::product::{Product, none};
 use super::*;
+use crate::halves::{Halves, Transform};
 use std::f64::consts::TAU;
 
 /// A matrix by rows.
@@ -164,40 +165,87 @@ fn axes(node: &Node, reversed: bool) -> [Dense; 2] {
     if node.flag("transposed") != reversed { [x.transposed(), y.transposed()] } else { [x, y] }
 }
 
-/// Numbers of the field that a product along both axes gives, and of a slab of it: some of its rows.
-pub fn slab(node: &Node, reversed: bool, cluster: usize) -> (usize, usize) {
-    let [x, y] = axes(node, reversed);
-    (x.rows * y.rows, x.rows.div_ceil(cluster) * y.rows)
+/// The fields that a product along both axes reads and writes, by their numbers, with the part of each block.
+/// None if they have as many numbers, so that they cannot be told apart, or if they are too large.
+pub fn parts(lower: &Lower, node: &Node) -> Vec<(usize, Part)> {
+    let [x, y] = axes(node, false);
+    let (read, written) = ([x.cols, y.cols], [x.rows, y.rows]);
+    let size = |[nx, ny]: [usize; 2]| nx * ny;
+    let fit = |read, written| [true, false].iter().all(|rows| halves(lower, read, written, *rows).fit(1));
+    if size(read) == size(written) || !fit(read, written) || !fit(written, read) {
+        return Vec::new();
+    }
+    let (small, large) = if size(read) < size(written) { (read, written) } else { (written, read) };
+    let share = |n: usize| n.div_ceil(lower.cluster);
+    let columns = Part::Columns(share(large[1]), large[1]);
+    vec![(size(small), Part::Rows(share(small[0]) * small[1])), (size(large), columns)]
 }
 
-/// A matrix along each axis. Every block computes a slab of the result: first along x into memory of its own,
-/// then along y.
+/// The halves of a product of a field in rows, or in columns, of so many rows and columns.
+fn halves(lower: &Lower, [kx, ky]: [usize; 2], [nx, ny]: [usize; 2], rows: bool) -> Halves {
+    let share = |n: usize| n.div_ceil(lower.cluster);
+    let (sizes, all, strides) = if rows {
+        ([[ny, share(kx), ky], [nx, share(ny), kx]], [kx, ny], [[1, ky], [ny, 1]])
+    } else {
+        ([[nx, share(ky), kx], [ny, share(nx), ky]], [ky, nx], [[ky, 1], [1, ny]])
+    };
+    Halves { sizes, all, strides, warps: (lower.threads / LANES).max(1), most: lower.near }
+}
+
+/// A matrix along each axis.
 fn both_axes(lower: &mut Lower, node: &Node, reversed: bool, from: Slot, to: To) -> Call {
     let [x, y] = axes(node, reversed);
     assert_eq!(node.output().cols, 1, "a field of its own per sample");
-    let rows = x.rows.div_ceil(lower.cluster);
-    // columns of x one after the other, filled up so that all slabs have as many rows
-    let height = rows * lower.cluster;
-    let along_x = Dense::new(x.cols, height, |k, r| if r < x.rows { x.at[r * x.cols + k] } else { 0.0 });
-    let along_x = lower.tables.numbers(&along_x.at);
-    let along_y = lower.tables.numbers(&y.transposed().at);
-    let (c, t, from_name) = (y.rows, to.slot.name(), from.name());
-    let work = 2.0 * (height * (x.cols * y.cols + y.cols * c)) as f64;
-    let text = format!(
-        "meet(one); EACH_SLAB(s, one) {{ along_both_axes<{rows}, {}, {}, {height}, {c}, {}>(one, \
-         {along_x} + s * {rows}, {from_name}, {along_y}, local, {t} + s * {}, {} - s * {rows}); }}",
-        x.cols,
-        y.cols,
-        to.mode,
-        rows * c,
-        x.rows
-    );
-    // the product along x, and parts of sums: as many as warps have tiles of 16 x 8
-    let wide = rows.next_multiple_of(8);
-    let parts = |n: usize| n * wide * ((lower.threads / LANES) / (n.div_ceil(16) * (wide / 8))).max(1);
-    let local = y.cols * wide + parts(y.cols).max(parts(c));
-    let call = Call::new(text, work).slabs(if lower.cluster > 1 { rows * c } else { 0 });
-    Call { local, ..call }.reads(from).writes_slabs(to.slot)
+    let known = parts(lower, node);
+    let alike = |(n, part): &(usize, Part)| lower.parts.get(n) == Some(part);
+    if lower.cluster > 1 && !known.is_empty() && known.iter().all(alike) {
+        return in_two_halves(lower, [x, y], from, to);
+    }
+    let (between, via) = (x.rows * y.cols, "TEAM.room".to_string());
+    let along_x = Product {
+        extents: [x.rows, y.cols, x.cols],
+        a: [1, x.rows],
+        b: [y.cols, 1],
+        factors: [lower.tables.numbers(&x.transposed().at), from.name()],
+        result: via.clone(),
+        start: none(),
+        mode: "WRITE",
+    };
+    let along_y = Product {
+        extents: [x.rows, y.rows, y.cols],
+        a: [y.cols, 1],
+        b: [y.rows, 1],
+        factors: [via, lower.tables.numbers(&y.transposed().at)],
+        result: to.slot.name(),
+        start: none(),
+        mode: to.mode,
+    };
+    let work = along_x.work() + along_y.work();
+    let ((first, one), (second, other)) = (along_x.within(lower, between), along_y.within(lower, between));
+    let call = Call::new(format!("{{ {first} meet(TEAM); {second} }}"), work).room(one.max(other));
+    call.reads(from).fills(to.slot)
+}
+
+/// The same by blocks that have parts of both fields: each multiplies along the axis that it has all numbers
+/// of, sends the results to those who need them, and multiplies what it got along the other axis.
+fn in_two_halves(lower: &mut Lower, [x, y]: [Dense; 2], from: Slot, to: To) -> Call {
+    let matrix = |of: &Dense| {
+        Dense::new(of.cols.next_multiple_of(8), spaced(of.rows), |k, m| {
+            if k < of.cols && m < of.rows { of.at[m * of.cols + k] } else { 0.0 }
+        })
+    };
+    let (read, written) = (lower.parts[&(x.cols * y.cols)], lower.parts[&(x.rows * y.rows)]);
+    let rows = matches!(read, Part::Rows(_));
+    let matrices = if rows { [&y, &x] } else { [&x, &y] }.map(|axis| lower.tables.matrix(&matrix(axis).at));
+    let halves = halves(lower, [x.cols, y.cols], [x.rows, y.rows], rows);
+    let call = halves.call(&[Transform { matrices, from, to: to.slot, mode: to.mode }]);
+    let call = Call { part: Some(written), items: x.rows * y.rows, ..call };
+    call.reads_part(from, read).writes_part(to.slot, written)
+}
+
+/// Numbers between the rows of a matrix in shared memory, as in `device/fields.h`.
+fn spaced(n: usize) -> usize {
+    n.next_multiple_of(16) + 8
 }
 
 pub fn separable(lower: &mut Lower, node: &Node) -> Vec<Call> {

@@ -9,7 +9,7 @@ mod matrix;
 mod product;
 mod reduce;
 
-use crate::calls::{Call, LANES, Slot};
+use crate::calls::{Call, LANES, Part, Slot};
 use crate::tables::Tables;
 use cinoc_adjoint::Shape;
 use cinoc_adjoint::backend::{Op, Parameters, ReverseOp, Target, Value};
@@ -27,8 +27,10 @@ pub struct Lower<'a> {
     pub units: bool,
     /// Share of the largest entry of a matrix below which others do not count.
     pub negligible: f64,
-    /// Numbers of a slab of fields of so many numbers, where blocks have slabs of them.
-    pub slabs: HashMap<usize, usize>,
+    /// Numbers of shared memory that products along both axes may use in a block.
+    pub near: usize,
+    /// The part that each block has of fields of so many numbers.
+    pub parts: HashMap<usize, Part>,
 }
 
 /// An operation with what its code needs to know.
@@ -130,14 +132,13 @@ impl Reverse<'_> {
 }
 
 impl Lower<'_> {
-    /// Finds out which fields lie in slabs.
-    pub fn find_slabs<'o>(&mut self, ops: impl Iterator<Item = &'o Op>) {
+    /// Finds out of which fields each block has a part. A product along both axes takes rows to columns and
+    /// columns to rows; the larger field gets the columns.
+    pub fn find_parts<'o>(&mut self, ops: impl Iterator<Item = &'o Op>) {
         for op in ops.filter(|op| op.name() == "separable" && self.cluster > 1) {
             let node = Node { op, parameters: op.parameters() };
-            for reversed in [false, true] {
-                let (n, slab) = matrix::slab(&node, reversed, self.cluster);
-                self.slabs.insert(n, slab);
-            }
+            let found = matrix::parts(self, &node);
+            self.parts.extend(found);
         }
     }
 
@@ -219,7 +220,7 @@ impl Lower<'_> {
     fn shares(&self, terms: usize, sums: usize, work: f64) -> usize {
         let free = self.team(work) / sums;
         if free > LANES && terms > LONG {
-            return free.min((terms as f64).sqrt() as usize).clamp(LANES + 1, 256);
+            return free.clamp(LANES + 1, 256);
         }
         let most = free.min(terms / 2).clamp(1, LANES);
         1 << most.ilog2()
@@ -244,9 +245,10 @@ impl Lower<'_> {
         let batch = self.batch(n, work);
         let text =
             format!("fill<{n}, {mode}, {batch}>(TEAM, {slot}, [&](int i) {{ {before}return {value}; }});");
-        let slab = self.slabs.get(&n).copied().unwrap_or(0);
-        let body = (batch == 1 || slab > 0).then(|| format!("{before}put<{mode}>({slot} + i, {value});"));
-        Call { body, ..Call::new(text, work).items(n).slabs(slab).writes(to.slot) }
+        let part = self.parts.get(&n).copied();
+        let body =
+            (batch == 1 || part.is_some()).then(|| format!("{before}put<{mode}>({slot} + i, {value});"));
+        Call { body, ..Call::new(text, work).items(n).parts(part).writes(to.slot) }
     }
 }
 

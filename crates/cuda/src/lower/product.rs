@@ -45,9 +45,10 @@ impl Product {
 
     pub fn call(&self, lower: &Lower) -> Call {
         let [m, n, k] = self.extents;
-        let (work, ku) = (self.work(), self.run());
+        // next to other calls, operations of a product are cheap: its numbers are read once for many of them
+        let (work, ku) = (self.work() / 3.0, self.run());
         let threads = lower.team(work);
-        if lower.units && m.min(n).min(k) >= 8 && work >= BY_WARPS {
+        if lower.units && m.min(n).min(k) >= 8 && self.work() >= BY_WARPS {
             let kv = if ku == 4 { 4 } else { 2 };
             let Shared { tile: [tm, tn], parts } = Shared::best(self.extents, kv, threads);
             let text = self.text("product_by_warps", &format!("{tm}, {tn}, {kv}, {parts}"));
