@@ -66,7 +66,7 @@ pub struct Schedule {
     pub text: String,
     /// Barriers of one block and of the cluster that were written.
     pub barriers: [usize; 2],
-    /// Calls that are timed, if they are: each then ends with a barrier.
+    /// Calls that are timed, if they are.
     timed: Option<Vec<String>>,
 }
 
@@ -281,12 +281,6 @@ impl Schedule {
         let number = calls.len();
         calls.push(call.text.clone());
         self.close();
-        if self.alone {
-            self.text.push_str("meet(one);\n");
-            self.settle(false);
-        } else {
-            self.meet();
-        }
         let _ = writeln!(self.text, "TIMED({number})");
     }
 

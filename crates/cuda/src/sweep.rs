@@ -28,7 +28,7 @@ pub struct Spread {
     pub cluster: usize,
     /// Bytes of shared memory that a block may use.
     pub shared: usize,
-    /// Whether every call is timed. Nothing overlaps then, so sums are larger than the whole.
+    /// Whether every call is timed: the cycles of the first thread, from the end of the call before.
     pub timed: bool,
 }
 
