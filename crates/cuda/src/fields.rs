@@ -143,3 +143,58 @@ fn copied(field: Field, from: Slot, to: Slot) -> Call {
     let call = Call::new(body.clone(), 8.0 * field.numbers as f64).items(field.numbers);
     Call { body: Some(body), ..call.parts(Some(field.part)).flat(from).writes(to) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PART: Part = Part::Rows(8);
+
+    /// An elementwise call on parts of a field of 64 numbers.
+    fn call(from: usize, to: usize) -> Call {
+        let body = format!("put<WRITE>(v{to} + i, v{from}[i]);");
+        let call = Call::new(body.clone(), 1.0).items(64).parts(Some(PART));
+        Call { body: Some(body), ..call.flat(Slot::Value(from)).writes(Slot::Value(to)) }
+    }
+
+    /// The bodies of calls after fields were kept in parts.
+    fn kept(mut calls: Vec<Call>, fixed: &[usize], fate: Stored) -> Vec<String> {
+        let fixed: Vec<Slot> = fixed.iter().map(|&slot| Slot::Value(slot)).collect();
+        Fields::new(100).keep(&mut calls, &fixed, &[Slot::Value(7)], fate);
+        calls.into_iter().map(|call| call.body.unwrap_or(call.text)).collect()
+    }
+
+    #[test]
+    fn what_is_touched_in_parts_moves_to_shared_memory() {
+        let calls = kept(vec![call(0, 1), call(1, 2), call(2, 3)], &[3], Stored::Given);
+        assert_eq!(calls[0], "put<WRITE>(f0 + i, v0[i]);"); // comes from elsewhere
+        assert_eq!(calls[1], "put<WRITE>(f1 + i, f0[i]);");
+        assert_eq!(calls[2], "put<WRITE>(v3 + i, f1[i]);"); // is known elsewhere
+    }
+
+    #[test]
+    fn what_others_read_stays() {
+        let other = Call::new("sum(v1);".into(), 1.0).reads(Slot::Value(1));
+        let calls = kept(vec![call(0, 1), other.clone(), call(0, 1), call(1, 2)], &[2], Stored::Given);
+        assert_eq!(calls[0], "put<WRITE>(v1 + i, v0[i]);");
+        // what comes after it in the same slot moves
+        assert_eq!(calls[2], "put<WRITE>(f0 + i, v0[i]);");
+    }
+
+    #[test]
+    fn stored_values_go_to_the_store() {
+        let calls = || vec![call(0, 7), call(7, 2)];
+        assert_eq!(kept(calls(), &[2], Stored::OfNoUse).len(), 2);
+        let copied = kept(calls(), &[2], Stored::Copied);
+        assert_eq!(copied[1], "put<WRITE>(v7 + i, f0[i]);");
+        assert_eq!(copied[2], "put<WRITE>(v2 + i, f0[i]);");
+        assert_eq!(kept(calls(), &[2], Stored::Given)[0], "put<WRITE>(v7 + i, v0[i]);");
+    }
+
+    #[test]
+    fn without_room_nothing_moves() {
+        let mut calls = vec![call(0, 1), call(1, 2)];
+        Fields::new(4).keep(&mut calls, &[], &[], Stored::Given);
+        assert_eq!(calls[0].body.as_deref(), Some("put<WRITE>(v1 + i, v0[i]);"));
+    }
+}

@@ -125,3 +125,55 @@ fn together(one: &Call, other: &Call) -> Call {
     call.writes.dedup();
     call
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calls::Part;
+
+    /// A product of the field in slot `from`, which goes to slot `to`.
+    fn product(from: usize, to: usize, mode: &'static str) -> Call {
+        let halves = Halves {
+            sizes: [[64, 6, 43], [64, 8, 43]],
+            all: [43, 64],
+            strides: [[1, 43], [64, 1]],
+            warps: 16,
+            most: 20_000,
+        };
+        let (from, to) = (Slot::Value(from), Slot::Value(to));
+        let call = halves.call(&[Transform { matrices: [0, 1], from, to, mode }]);
+        call.reads_part(from, Part::Rows(258)).writes_part(to, Part::Columns(8, 64))
+    }
+
+    fn paired(mut calls: Vec<Call>) -> usize {
+        let before = calls.len();
+        pair(&mut calls);
+        before - calls.len()
+    }
+
+    #[test]
+    fn products_that_do_not_depend_on_each_other_go_together() {
+        assert_eq!(paired(vec![product(0, 1, "WRITE"), product(0, 2, "WRITE")]), 1);
+        assert_eq!(paired(vec![product(0, 1, "WRITE"), product(3, 1, "ADD")]), 1);
+        // three of them: a pair and one alone
+        assert_eq!(paired(vec![product(0, 1, "ADD"), product(0, 2, "ADD"), product(0, 3, "ADD")]), 1);
+    }
+
+    #[test]
+    fn products_that_depend_on_each_other_do_not() {
+        assert_eq!(paired(vec![product(0, 1, "WRITE"), product(1, 2, "WRITE")]), 0);
+        assert_eq!(paired(vec![product(0, 1, "WRITE"), product(2, 0, "WRITE")]), 0);
+        assert_eq!(paired(vec![product(0, 1, "WRITE"), product(2, 1, "WRITE")]), 0);
+        // the second one reads what comes in between
+        let between = Call::new(String::new(), 1.0).flat(Slot::Value(1)).writes(Slot::Value(2));
+        assert_eq!(paired(vec![product(0, 1, "WRITE"), between, product(2, 3, "WRITE")]), 0);
+    }
+
+    #[test]
+    fn a_pair_begins_what_its_first_product_writes() {
+        let mut calls = vec![product(0, 1, "WRITE"), product(3, 1, "ADD"), product(0, 4, "ADD")];
+        pair(&mut calls);
+        assert!(calls[0].begins(Slot::Value(1)));
+        assert!(!calls[1].begins(Slot::Value(4)));
+    }
+}
