@@ -265,7 +265,7 @@ impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
             return Err(format!(
                 "{cluster} blocks with {shared} bytes of shared memory each do not fit on the device at once; try \
                  CINOC_CUDA_CLUSTER={}",
-                cluster / 2
+                (cluster / 2).max(1)
             ));
         }
         Ok(wanted.min(*self.most[entry as usize].get_or_init(|| most)))
