@@ -145,9 +145,9 @@ impl Call {
         self.shares = shares;
         self.room(if shares > LANES { count * shares } else { 0 })
     }
-    /// Writes the sums to a slot: sum i by thread i, unless lanes share it.
+    /// Writes the sums to a slot: sum i by thread i, unless several threads share it.
     pub fn takes(self, slot: Slot) -> Call {
-        if self.shares > 1 && self.shares <= LANES { self.fills(slot) } else { self.writes(slot) }
+        if self.shares > 1 { self.fills(slot) } else { self.writes(slot) }
     }
     /// Each block reads a part of a field.
     pub fn reads_part(mut self, slot: Slot, part: Part) -> Call {
@@ -265,3 +265,17 @@ const WHOLE: f64 = 30e3;
 /// Rooms for calls that need little, and how much that is.
 pub const ROOMS: usize = 6;
 const SMALL: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Who writes a sum decides who must wait for it.
+    #[test]
+    fn sums_that_threads_share_are_not_those_of_the_thread_with_their_number() {
+        for (shares, access) in [(1, Access::Flat), (8, Access::Free), (192, Access::Free)] {
+            let call = Call::new(String::new(), 1.0).sums(16, shares).takes(Slot::Value(0));
+            assert_eq!(call.writes[0].1, access, "{shares} threads");
+        }
+    }
+}

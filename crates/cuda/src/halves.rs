@@ -57,7 +57,8 @@ impl Halves {
         let target = |of: &Transform| format!("target<{om}>({}, s, {})", of.to.name(), n2 * on);
         let ahead = self.room(0, count);
         let first = format!(
-            "first_half<{m}, {n}, {k}, {bn}, {all}, {n2}, {count}>(one, s, turn, {}, {}, boxes, room_of_parts);",
+            "first_half<{m}, {n}, {k}, {bn}, {all}, {n2}, {count}>(one, s, turn, {}, {}, boxes, \
+             room_of_parts);",
             factors(one),
             factors(other)
         );

@@ -263,8 +263,8 @@ impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
         };
         if most == 0 {
             return Err(format!(
-                "{cluster} blocks with {shared} bytes of shared memory each do not fit on the device at once; try \
-                 CINOC_CUDA_CLUSTER={}",
+                "{cluster} blocks with {shared} bytes of shared memory each do not fit on the device at \
+                 once; try CINOC_CUDA_CLUSTER={}",
                 (cluster / 2).max(1)
             ));
         }

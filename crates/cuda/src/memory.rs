@@ -21,7 +21,7 @@ pub struct Memory {
     /// Of every field in parts: its place in the shared memory of a block, and in global memory, where the
     /// host has it.
     fields: Vec<(Part, [usize; 2])>,
-    /// Numbers of a box that blocks send each other numbers to, and where the host has the boxes of all.
+    /// Numbers of a box that blocks send each other numbers to, and of both boxes with their barriers.
     pub sent: usize,
     boxes: usize,
     /// Code of every matrix that blocks read.

@@ -35,8 +35,8 @@ enum Wait {
     Cluster,
 }
 
-/// A loop that several calls can be part of: its indices, the part of each block, whether all blocks share it, and the
-/// thread that it is counted from.
+/// A loop that several calls can be part of: its indices, the part of each block, whether all blocks share
+/// it, and the thread that it is counted from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Loop {
     items: usize,

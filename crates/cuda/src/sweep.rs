@@ -256,7 +256,8 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
         let Spread { cluster, threads, .. } = spread;
         let Memory { global, sent, .. } = memory;
         format!(
-            "#define CLUSTER {cluster}\n#define THREADS {threads}\n#define MEMORY {global}\n#define BOX {sent}\n"
+            "#define CLUSTER {cluster}\n#define THREADS {threads}\n#define MEMORY {global}\n\
+             #define BOX {sent}\n"
         )
     };
     let _ = write!(text, "#ifdef LATE_KERNEL\n{}#else\n", sizes(apart, &memory_apart));

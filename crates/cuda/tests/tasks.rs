@@ -79,8 +79,8 @@ fn parameters_wait_in_clusters() {
     }
 }
 
-/// Blocks keep the parts of a field in their shared memory and do two products along both axes together. Fields
-/// that are too large for that are multiplied in global memory.
+/// Blocks keep the parts of a field in their shared memory and do two products along both axes together.
+/// Fields that are too large for that are multiplied in global memory.
 #[test]
 fn fields_in_parts() {
     for (grid, number, parts) in [(64, 4, true), (64, 8, true), (512, 4, false)] {

@@ -48,8 +48,8 @@ template <int NY, int W> struct Columns {
     MEMBER T &operator[](int i) const { return *(*this + i); }
 };
 
-// Where the numbers of block s begin, if they are `apart` from those of the next block in the field; and how far rows are
-// apart that are NY numbers apart in the field.
+// Where the numbers of block s begin, if they are `apart` from those of the next block in the field. And how far
+// rows are apart that are NY numbers apart in the field.
 INLINE T *start(T *field, int s, int apart) { return field + s * apart; }
 template <int SLAB> INLINE T *start(const Rows<SLAB> &field, int s, int apart) { return field.first + s * apart; }
 template <int NY, int W> INLINE T *start(const Columns<NY, W> &field, int s, int apart) {
@@ -68,8 +68,8 @@ template <int ALL, int W, int NY> struct RowsApart<Columns<ALL, W>, NY> {
 };
 #endif
 
-// Numbers between the rows of a matrix, with room for whole tiles of 16: lanes that read four rows and neighbouring pairs
-// of columns meet different banks of shared memory.
+// Numbers between the rows of a matrix, with room for whole tiles of 16. Lanes that read four rows and neighbouring
+// pairs of columns meet different banks of shared memory.
 INLINE constexpr int spaced(int n) { return (n + 15) / 16 * 16 + 8; }
 
 // What blocks send each other arrives in turns: there are two boxes, and a barrier for each, before them.
@@ -93,10 +93,14 @@ INLINE unsigned address_of(unsigned own, int rank) {
 // Sends a number to the memory of another block, where a barrier counts its bytes.
 INLINE void push(unsigned to, unsigned barrier, T x) {
 #ifdef SINGLE
-    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.f32 [%0], %1, [%2];" ::"r"(to), "f"(x), "r"(barrier)
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.f32 [%0], %1, [%2];"
+                 :
+                 : "r"(to), "f"(x), "r"(barrier)
                  : "memory");
 #else
-    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.f64 [%0], %1, [%2];" ::"r"(to), "d"(x), "r"(barrier)
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.f64 [%0], %1, [%2];"
+                 :
+                 : "r"(to), "d"(x), "r"(barrier)
                  : "memory");
 #endif
 }
@@ -169,10 +173,11 @@ struct Factors {
     int bk;
 };
 
-// C[m][n] = sum over k of A[k][m] B[k][n] by one block, of one or two products with few n and few terms: warps share the
-// terms, and their parts are added. Only `cols` columns exist. Calls take(which, m, n, value) for all numbers.
+// C[m][n] = sum over k of A[k][m] B[k][n] by one block, of one or two products with few n and few terms. Warps share
+// the terms, and their parts are added. Only `cols` columns exist. Calls take(which, m, n, value) for all numbers.
 template <int M, int N, int K, int BN, int COUNT, class Take>
-INLINE void narrow_products(const Team &block, const Factors &one, const Factors &other, int cols, T *parts, Take take) {
+INLINE void narrow_products(const Team &block, const Factors &one, const Factors &other, int cols, T *parts,
+                            Take take) {
     constexpr int warps = THREADS / 32, wide = (N + 7) / 8 * 8, all = (K + 7) / 8, tiles = (M + 15) / 16 * (wide / 8);
     constexpr int some = (all * tiles * COUNT + warps - 1) / warps, rounds = some < all ? some : all;
     constexpr int shares = (all + rounds - 1) / rounds;
@@ -185,7 +190,8 @@ INLINE void narrow_products(const Team &block, const Factors &one, const Factors
         const int bk = second ? other.bk : one.bk;
         const T *const a = second ? other.a : one.a, *const b = second ? other.b : one.b;
         T sum[2][2];
-        small_tile<rounds, spaced(M), BN>(lane, a + k0 * spaced(M) + m0, b + k0 * bk + n0 * BN, bk, K - k0, cols - n0, sum);
+        small_tile<rounds, spaced(M), BN>(lane, a + k0 * spaced(M) + m0, b + k0 * bk + n0 * BN, bk, K - k0,
+                                          cols - n0, sum);
         UNROLL for (int j = 0; j < 2; j++) {
             const int at = (p * wide + n0 + lane % 4 * 2 + j) * across + m0 + lane / 4 * 2;
             *reinterpret_cast<Pack<2> *>(parts + (second ? size : 0) + at) = {sum[0][j], sum[1][j]};
