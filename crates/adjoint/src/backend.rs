@@ -12,9 +12,10 @@
 
 pub use crate::plan::{Op, Placed, Plan, ReverseOp, Seed, Strategy, Target};
 pub use crate::primitive::{Formula, Io, Parameters, Value};
-pub use crate::program::{Gradient, Outcome};
+pub use crate::program::{Descended, Gradient, Outcome};
 
 use crate::cpu::{self, Real};
+use crate::optimiser::Factors;
 use crate::threads::Threads;
 use crate::trace::Input;
 use std::any::{Any, TypeId};
@@ -66,6 +67,31 @@ pub trait Executable<T>: Send + Sync {
     /// Runs all samples forward and in reverse: what every group of samples that is worked on together
     /// contributes to the gradient, in order.
     fn gradients(&self, run: &Arranged<'_, T>, threads: &Threads, strategy: Strategy) -> Vec<Gradient<T>>;
+    /// Keeps parameters, and the means of their gradient and of its square, to update them where it runs.
+    /// `None` if the caller should do that with the gradient.
+    fn descent(&self, _params: &[T], _means: [&[T]; 2]) -> Option<Box<dyn Descent<T>>> {
+        None
+    }
+}
+
+/// Parameters in training that stay where their program runs.
+pub trait Descent<T>: Send {
+    /// One update by the gradient of a run, whose own parameters are not read. If a number is not finite,
+    /// nothing is changed.
+    fn update(&mut self, run: &Arranged<'_, T>, rule: &Rule) -> Descended<T>;
+    /// Parameters, and the means of their gradient and of its square.
+    fn read(&self) -> [Vec<T>; 3];
+}
+
+/// How parameters are updated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rule {
+    /// Bound of the norm of the gradient.
+    pub clip: f32,
+    /// The numbers in Adam's formula.
+    pub factors: Factors,
+    /// Whether the states after the last step are asked for.
+    pub ends: bool,
 }
 
 /// A plan whose samples can also be driven step by step.

@@ -2,7 +2,7 @@
 //!
 //! The engine is made for one kind of work: a small step, repeated hundreds of times, for many independent
 //! samples, of which one wants the derivative of a number at the end with respect to parameters used in every
-//! step. It knows nothing of PDEs, agents or optimisers.
+//! step. It knows nothing of PDEs and agents.
 //!
 //! # Reverse mode in one page
 //!
@@ -127,6 +127,7 @@
 pub mod backend;
 mod cpu;
 mod listing;
+pub mod optimiser;
 mod plan;
 mod primitive;
 mod program;
@@ -137,6 +138,6 @@ pub use cpu::{Isa, Real, peak_flops};
 pub use listing::{Entry, Listing};
 pub use plan::Strategy;
 pub use primitive::{AxisMatrix, Bump, Interpolation, Lattice, PatchLattice, Sparse, Tridiagonal, Value};
-pub use program::{Gradient, Inputs, Outcome, Program, Session};
+pub use program::{Descended, Descending, Gradient, Inputs, Outcome, Program, Session};
 pub use threads::{Threads, TooManyThreads};
 pub use trace::{Input, Record, Shape, Split, Term, Trace, Tracer, Var};

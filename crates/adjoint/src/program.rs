@@ -1,10 +1,12 @@
 //! A trace made ready to run: rollouts and their gradients, for any number of samples, on any number of
 //! threads.
 
+mod descending;
 mod inputs;
 mod outcome;
 mod session;
 
+pub use descending::{Descended, Descending};
 pub use inputs::Inputs;
 pub(crate) use outcome::join;
 pub use outcome::{Gradient, Outcome};
@@ -13,6 +15,7 @@ pub use session::Session;
 use crate::backend::{self, Executable, Stepwise};
 use crate::cpu::{self, Isa, Real};
 use crate::listing::Listing;
+use crate::optimiser::Adam;
 use crate::plan::{Op, Plan, Strategy};
 use crate::threads::Threads;
 use crate::trace::Trace;
@@ -95,6 +98,16 @@ impl<T: Real> Program<T> {
     fn step_flops(&self, steps: usize, counts: impl Fn(&Op) -> bool) -> f64 {
         let ops = self.plan().step.iter().filter(|op| counts(op));
         steps as f64 * ops.map(Op::flops).sum::<f64>()
+    }
+
+    /// Parameters in training that stay where these threads run programs. `None` if that is the CPU, where the
+    /// caller updates them with the gradient.
+    pub fn descending(&self, params: &[T], adam: &Adam, threads: &Threads) -> Option<Descending<T>> {
+        assert_eq!(params.len(), self.plan().param_len(), "numbers in the parameters");
+        let means =
+            [&adam.m, &adam.v].map(|means| means.iter().map(|&x| T::of(f64::from(x))).collect::<Vec<T>>());
+        let there = self.executable(threads).descent(params, [&means[0], &means[1]])?;
+        Some(Descending::new(self, there, adam.step))
     }
 
     /// Runs all samples forward.

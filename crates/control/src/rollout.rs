@@ -120,6 +120,13 @@ pub struct Ends<T> {
     pub xi: Vec<T>,
 }
 
+impl<T> Ends<T> {
+    /// No rollouts.
+    pub fn none() -> Ends<T> {
+        Ends { z: Vec::new(), xi: Vec::new() }
+    }
+}
+
 /// The inputs of some cases, in the precision they are run in.
 #[derive(Clone, Debug)]
 pub struct Batch<T> {
@@ -313,8 +320,7 @@ impl<T: Real> ClosedLoop<T> {
         threads: &Threads,
         strategy: Strategy,
     ) -> Gradient<T> {
-        let inputs = self.run_inputs(params, batch, WeightedTerm::in_loss);
-        self.program.gradient(&inputs, threads, strategy)
+        self.program.gradient(&self.loss_inputs(params, batch), threads, strategy)
     }
 
     /// What every chunk of a part of a batch contributes to the mean loss of all `samples` of it and to its
@@ -327,8 +333,13 @@ impl<T: Real> ClosedLoop<T> {
         threads: &Threads,
         strategy: Strategy,
     ) -> Vec<Gradient<T>> {
-        let inputs = self.run_inputs(params, part, WeightedTerm::in_loss).part_of(samples);
+        let inputs = self.loss_inputs(params, part).part_of(samples);
         self.program.gradients(&inputs, threads, strategy)
+    }
+
+    /// What the program is given for the mean loss of a batch.
+    pub fn loss_inputs<'a>(&self, params: &'a [T], batch: &'a Batch<T>) -> Inputs<'a, T> {
+        self.run_inputs(params, batch, WeightedTerm::in_loss)
     }
 
     /// Of a gradient, the part with respect to the first fields, `[samples][size]`.

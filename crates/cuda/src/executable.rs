@@ -1,10 +1,13 @@
 //! A generated program as an executable of the engine: what goes to the processor and what comes back.
 
-use crate::places::Places;
+use crate::places::differentiated;
 use crate::sweep::Code;
-use cinoc_adjoint::backend::{Arranged, Executable, Gradient, Outcome, Placed, Plan, Strategy};
+use cinoc_adjoint::backend::{
+    Arranged, Descended, Descent, Executable, Gradient, Outcome, Placed, Plan, Rule, Strategy,
+};
 use cinoc_adjoint::{Real, Threads};
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 /// The kernels of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,13 +98,13 @@ pub struct Sizes {
     pub records: usize,
     /// States after the last step.
     pub ends: usize,
-    /// Adjoint of the parameters, each of which begins at a multiple of four.
+    /// Adjoint of the parameters.
     pub params: usize,
-    /// Adjoints of the fixed inputs.
+    /// Adjoints of the fixed inputs that have some.
     pub fixed: usize,
     /// Adjoints of the first states.
     pub states: usize,
-    /// Adjoints of the sequences.
+    /// Adjoints of the sequences that have some.
     pub sequences: usize,
 }
 
@@ -122,12 +125,21 @@ pub struct Answer<T> {
     pub states: Vec<T>,
     /// Each `[samples][steps][size]`.
     pub sequences: Vec<T>,
+    /// Of an update: sums of the squares of parts of the gradient, then of parts of the parameters.
+    pub squares: Vec<f64>,
 }
 
-/// Something that runs generated code.
+/// Something that runs generated code. A failure of the device is told by a panic with [`DeviceError`].
 pub trait Processor<T>: Send + Sync {
-    /// Runs a kernel on all samples. A failure of the device is told by a panic with [`DeviceError`].
-    fn launch(&self, entry: Entry, job: &Job<'_, T>) -> Answer<T>;
+    /// Parameters and both means of their gradient, kept where the code runs.
+    type Kept: Send;
+    /// Keeps them.
+    fn keep(&self, numbers: [&[T]; 3]) -> Self::Kept;
+    /// What is kept.
+    fn read(&self, kept: &Self::Kept) -> [Vec<T>; 3];
+    /// Runs a kernel on all samples. With an update, the parameters are those that are kept, and are updated;
+    /// only terms, squares and, if asked for, ends come back.
+    fn launch(&self, entry: Entry, job: &Job<'_, T>, update: Option<(&mut Self::Kept, &Rule)>) -> Answer<T>;
     /// Whether so many samples and steps can be stored.
     fn stores(&self, samples: usize, steps: usize) -> bool;
 }
@@ -139,16 +151,20 @@ pub struct DeviceError(pub String);
 
 /// A plan with its code and what runs it.
 pub struct Generated<T, P> {
+    inner: Arc<Inner<T, P>>,
+    details: Vec<(&'static str, usize)>,
+}
+
+struct Inner<T, P> {
     plan: Plan,
     processor: P,
-    details: Vec<(&'static str, usize)>,
-    number: PhantomData<T>,
+    number: PhantomData<fn() -> T>,
 }
 
 impl<T, P> Generated<T, P> {
     /// A program that is ready to run.
     pub fn new(plan: Plan, processor: P) -> Generated<T, P> {
-        Generated { plan, processor, details: Vec::new(), number: PhantomData }
+        Generated { inner: Arc::new(Inner { plan, processor, number: PhantomData }), details: Vec::new() }
     }
 
     /// The same with numbers that tell how it runs.
@@ -157,8 +173,8 @@ impl<T, P> Generated<T, P> {
     }
 }
 
-fn size(places: &[Placed]) -> usize {
-    places.iter().map(|place| place.shape.size()).sum()
+fn size<'a>(places: impl IntoIterator<Item = &'a Placed>) -> usize {
+    places.into_iter().map(|place| place.shape.size()).sum()
 }
 
 /// Cuts arrays of a kind apart.
@@ -172,11 +188,19 @@ fn cut<T: Copy>(all: &[T], places: &[Placed], per: usize) -> Vec<Vec<T>> {
     each.collect()
 }
 
-/// Numbers of inputs that begin at multiples of four, without the gaps.
-fn compact<T: Copy>(all: &[T], places: &[Placed]) -> Vec<T> {
-    let (offsets, _) = Places::aligned(places);
-    let each = places.iter().zip(offsets).flat_map(|(place, at)| &all[at..at + place.shape.size()]);
-    each.copied().collect()
+/// The same for adjoints: zero for inputs that have none.
+fn cut_adjoints<T: Real>(all: &[T], places: &[Placed], per: usize) -> Vec<Vec<T>> {
+    let mut rest = all;
+    let each = places.iter().map(|place| {
+        let size = place.shape.size() * per;
+        if place.adjoint.is_none() {
+            return vec![T::default(); size];
+        }
+        let (mine, others) = rest.split_at(size);
+        rest = others;
+        mine.to_vec()
+    });
+    each.collect()
 }
 
 /// `[samples][terms]` term by term.
@@ -184,9 +208,32 @@ fn by_terms(all: &[f64], terms: usize) -> Vec<Vec<f64>> {
     (0..terms).map(|term| all.iter().skip(term).step_by(terms).copied().collect()).collect()
 }
 
-impl<T: Real, P: Processor<T>> Executable<T> for Generated<T, P> {
+impl<T: Real, P: Processor<T>> Inner<T, P> {
+    /// Runs the kernels of a gradient; what every term contributes to the mean, and the rest of the answer.
+    fn launch(&self, run: &Arranged<'_, T>, update: Option<(&mut P::Kept, &Rule)>) -> (Vec<f64>, Answer<T>) {
+        let (plan, samples, steps) = (&self.plan, run.samples, run.steps);
+        let sizes = Sizes {
+            terms: plan.terms.len() * samples,
+            records: 0,
+            ends: size(&plan.states) * samples,
+            params: plan.param_len(),
+            fixed: size(differentiated(&plan.fixed)) * samples,
+            states: size(&plan.states) * samples,
+            sequences: size(differentiated(&plan.sequences)) * samples * steps,
+        };
+        // the store of the device is not that of the machine, so its own memory decides
+        let stored = self.processor.stores(samples, steps);
+        let entry = if stored { Entry::GradientStored } else { Entry::GradientAgain };
+        let answer = self.processor.launch(entry, &Job { run, sizes }, update);
+        let share = 1.0 / run.of as f64;
+        let per_sample = by_terms(&answer.terms, plan.terms.len());
+        (per_sample.iter().map(|of_term| of_term.iter().sum::<f64>() * share).collect(), answer)
+    }
+}
+
+impl<T: Real, P: Processor<T> + 'static> Executable<T> for Generated<T, P> {
     fn plan(&self) -> &Plan {
-        &self.plan
+        &self.inner.plan
     }
 
     fn details(&self) -> Vec<(&'static str, usize)> {
@@ -194,14 +241,14 @@ impl<T: Real, P: Processor<T>> Executable<T> for Generated<T, P> {
     }
 
     fn forward(&self, run: &Arranged<'_, T>, _: &Threads) -> Outcome<T> {
-        let (plan, samples, steps) = (&self.plan, run.samples, run.steps);
+        let (plan, samples, steps) = (&self.inner.plan, run.samples, run.steps);
         let sizes = Sizes {
             terms: plan.terms.len() * samples,
             records: size(&plan.records) * samples * steps,
             ends: size(&plan.states) * samples,
             ..Sizes::default()
         };
-        let answer = self.processor.launch(Entry::Forward, &Job { run, sizes });
+        let answer = self.inner.processor.launch(Entry::Forward, &Job { run, sizes }, None);
         Outcome {
             terms: by_terms(&answer.terms, plan.terms.len()),
             records: cut(&answer.records, &plan.records, samples * steps),
@@ -210,34 +257,43 @@ impl<T: Real, P: Processor<T>> Executable<T> for Generated<T, P> {
     }
 
     fn gradients(&self, run: &Arranged<'_, T>, _: &Threads, _: Strategy) -> Vec<Gradient<T>> {
-        let (plan, samples, steps) = (&self.plan, run.samples, run.steps);
-        let sizes = Sizes {
-            terms: plan.terms.len() * samples,
-            records: 0,
-            ends: size(&plan.states) * samples,
-            params: Places::aligned(&plan.params).1,
-            fixed: size(&plan.fixed) * samples,
-            states: size(&plan.states) * samples,
-            sequences: size(&plan.sequences) * samples * steps,
-        };
-        // the store of the device is not that of the machine, so its own memory decides
-        let stored = self.processor.stores(samples, steps);
-        let entry = if stored { Entry::GradientStored } else { Entry::GradientAgain };
-        let answer = self.processor.launch(entry, &Job { run, sizes });
-        let share = 1.0 / run.of as f64;
-        let terms: Vec<f64> = by_terms(&answer.terms, plan.terms.len())
-            .iter()
-            .map(|per_sample| per_sample.iter().sum::<f64>() * share)
-            .collect();
+        let (plan, samples, steps) = (&self.inner.plan, run.samples, run.steps);
+        let (terms, answer) = self.inner.launch(run, None);
         vec![Gradient {
-            loss: terms.iter().sum(),
-            params: compact(&answer.params, &plan.params),
-            terms,
-            fixed: cut(&answer.fixed, &plan.fixed, samples),
+            fixed: cut_adjoints(&answer.fixed, &plan.fixed, samples),
             states: cut(&answer.states, &plan.states, samples),
-            sequences: cut(&answer.sequences, &plan.sequences, samples * steps),
+            sequences: cut_adjoints(&answer.sequences, &plan.sequences, samples * steps),
             ends: cut(&answer.ends, &plan.states, samples),
+            ..Gradient::of_parameters(answer.params, terms)
         }]
+    }
+
+    fn descent(&self, params: &[T], means: [&[T]; 2]) -> Option<Box<dyn Descent<T>>> {
+        let kept = self.inner.processor.keep([params, means[0], means[1]]);
+        Some(Box::new(Resident { inner: self.inner.clone(), kept }))
+    }
+}
+
+/// Parameters in training that stay where the code runs.
+struct Resident<T, P: Processor<T>> {
+    inner: Arc<Inner<T, P>>,
+    kept: P::Kept,
+}
+
+impl<T: Real, P: Processor<T>> Descent<T> for Resident<T, P> {
+    fn update(&mut self, run: &Arranged<'_, T>, rule: &Rule) -> Descended<T> {
+        let (terms, answer) = self.inner.launch(run, Some((&mut self.kept, rule)));
+        let mut gradient = Gradient::of_parameters(Vec::new(), terms);
+        if rule.ends {
+            gradient.ends = cut(&answer.ends, &self.inner.plan.states, run.samples);
+        }
+        let (of_gradient, of_parameters) = answer.squares.split_at(answer.squares.len() / 2);
+        let norm = |squares: &[f64]| squares.iter().sum::<f64>().sqrt();
+        Descended { gradient, gradient_norm: norm(of_gradient), parameter_norm: norm(of_parameters) }
+    }
+
+    fn read(&self) -> [Vec<T>; 3] {
+        self.inner.processor.read(&self.kept)
     }
 }
 

@@ -5,7 +5,8 @@ use crate::executable::{Answer, Arguments, Entry, Generated, Job, Processor, num
 use crate::late::PARTS;
 use crate::sweep::{Code, Spread, generate};
 use cinoc_adjoint::Real;
-use cinoc_adjoint::backend::{Backend, Executable, Plan};
+use cinoc_adjoint::backend::{Backend, Executable, Plan, Rule};
+use cinoc_adjoint::optimiser::Factors;
 use libloading::{Library, Symbol};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -89,7 +90,18 @@ impl<T: Real> Processor<T> for OnHost<T> {
         steps % 2 == 1
     }
 
-    fn launch(&self, entry: Entry, job: &Job<'_, T>) -> Answer<T> {
+    type Kept = Vec<T>;
+
+    fn keep(&self, numbers: [&[T]; 3]) -> Vec<T> {
+        numbers.concat()
+    }
+
+    fn read(&self, kept: &Vec<T>) -> [Vec<T>; 3] {
+        let each = kept.len() / 3;
+        std::array::from_fn(|k| kept[k * each..(k + 1) * each].to_vec())
+    }
+
+    fn launch(&self, entry: Entry, job: &Job<'_, T>, update: Option<(&mut Vec<T>, &Rule)>) -> Answer<T> {
         let (code, run, sizes) = (&self.code, job.run, job.sizes);
         let room = |n: usize| vec![T::of(f64::NAN); n]; // what is not written shows
         let (fixed, states) = (run.fixed.concat(), run.states.concat());
@@ -108,12 +120,14 @@ impl<T: Real> Processor<T> for OnHost<T> {
             fixed: room(sizes.fixed),
             states: room(sizes.states),
             sequences: room(sizes.sequences),
+            squares: vec![f64::NAN; 2],
         };
         let late = entry == Entry::GradientStored && code.late.needed;
         let rows = run.samples * if late { 1 + PARTS } else { 1 };
         let mut dparams = room(if sizes.params > 0 { rows * code.row } else { 0 });
+        let params = update.as_ref().map_or(run.params, |(kept, _)| &kept[..kept.len() / 3]);
         let arguments = Arguments {
-            given: [address(run.params), address(&fixed), address(&states), address(&sequences)],
+            given: [address(params), address(&fixed), address(&states), address(&sequences)],
             weights: address(&weights),
             tables: address(&self.numbers),
             indices: address(&code.tables.indices),
@@ -142,9 +156,18 @@ impl<T: Real> Processor<T> for OnHost<T> {
                 kernel(arguments);
             }
             if sizes.params > 0 {
-                let add_up: Symbol<'_, unsafe extern "C" fn(i32, *const T, *mut T)> =
-                    self.library.get(b"add_up").expect("a kernel of the code");
-                add_up(rows as i32, dparams.as_ptr(), answer.params.as_mut_ptr());
+                type AddUp<T> = unsafe extern "C" fn(Arguments<T>, i32, *mut T, *mut f64);
+                let add_up: Symbol<'_, AddUp<T>> = self.library.get(b"add_up").expect("a kernel of the code");
+                let (gradient, squares) = (answer.params.as_mut_ptr(), answer.squares.as_mut_ptr());
+                add_up(arguments, rows as i32, gradient, squares);
+                if let Some((kept, rule)) = update {
+                    type Descend<T> =
+                        unsafe extern "C" fn(Arguments<T>, Factors, T, *const T, *mut f64, *mut T);
+                    let descend: Symbol<'_, Descend<T>> =
+                        self.library.get(b"descend").expect("a kernel of the code");
+                    let clip = T::of(f64::from(rule.clip));
+                    descend(arguments, rule.factors, clip, gradient, squares, kept.as_mut_ptr());
+                }
             }
         }
         answer

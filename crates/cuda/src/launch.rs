@@ -6,6 +6,8 @@ use crate::late::{self, PARTS};
 use crate::places::ALIGNED;
 use crate::sweep::{Code, Spread};
 use cinoc_adjoint::Real;
+use cinoc_adjoint::backend::Rule;
+use cinoc_adjoint::optimiser::Factors;
 use cudarc::driver::sys::CUfunction_attribute_enum as FunctionAttribute;
 use cudarc::driver::{
     CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr, DeviceRepr, DriverError, LaunchConfig,
@@ -24,11 +26,12 @@ pub(crate) struct Compiler {
     pub(crate) architecture: String,
 }
 
-/// A kernel with the one that adds up what samples contribute.
+/// A kernel with those that add up what samples contribute and that update the parameters.
 #[derive(Clone)]
 struct Kernel {
     sweep: CudaFunction,
     add_up: CudaFunction,
+    descend: CudaFunction,
 }
 
 impl Compiler {
@@ -46,7 +49,8 @@ impl Compiler {
         if code.spread.cluster > 8 && !late {
             set(FunctionAttribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)?;
         }
-        Ok(Kernel { sweep, add_up: module.load_function("add_up").map_err(loaded)? })
+        let other = |name| module.load_function(name).map_err(loaded);
+        Ok(Kernel { sweep, add_up: other("add_up")?, descend: other("descend")? })
     }
 }
 
@@ -56,6 +60,16 @@ pub(crate) fn throw(error: String) -> ! {
 
 // SAFETY: plain numbers in the layout of C.
 unsafe impl<T: DeviceRepr> DeviceRepr for Arguments<T> {}
+
+/// [`Factors`] on their way to a kernel.
+#[repr(transparent)]
+struct Sent(Factors);
+
+// SAFETY: plain numbers in the layout of C.
+unsafe impl DeviceRepr for Sent {}
+
+/// Parameters that a block of the kernels after the sweep works on.
+const UPDATED: usize = 256;
 
 /// Memory on the device, kept between launches.
 struct Rooms<T> {
@@ -70,6 +84,7 @@ struct Rooms<T> {
     late: Option<CudaSlice<T>>,
     answers: Option<CudaSlice<T>>,
     weights: Option<CudaSlice<f64>>,
+    /// Terms, then sums of squares of gradient and parameters.
     terms: Option<CudaSlice<f64>>,
 }
 
@@ -271,7 +286,12 @@ impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
         Ok(wanted.min(*self.most[entry as usize].get_or_init(|| most)))
     }
 
-    fn run(&self, entry: Entry, job: &Job<'_, T>) -> Result<Answer<T>, String> {
+    fn run(
+        &self,
+        entry: Entry,
+        job: &Job<'_, T>,
+        update: Option<(&mut CudaSlice<T>, &Rule)>,
+    ) -> Result<Answer<T>, String> {
         let (code, run, sizes, stream) = (&self.code, job.run, job.sizes, &self.stream);
         let (gradient, stored) = (entry != Entry::Forward, entry == Entry::GradientStored);
         let late = stored && code.late.needed;
@@ -280,7 +300,7 @@ impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
         } else {
             std::slice::from_ref(&entry)
         })?;
-        let Kernel { sweep, add_up } = self.kernel(entry)?;
+        let Kernel { sweep, add_up, descend } = self.kernel(entry)?;
         let teams = self.teams(entry, sweep, run.samples)?;
         let adding = match late {
             true => self.teams(Entry::Late, &self.kernel(Entry::Late)?.sweep, run.samples * PARTS)?,
@@ -289,7 +309,8 @@ impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
         let rows = run.samples * if late { 1 + PARTS } else { 1 };
         let mut rooms = self.rooms.lock().map_err(|_| "an earlier launch failed")?;
         let rooms = &mut *rooms;
-        let kinds: [&[&[T]]; 4] = [&[run.params], &run.fixed, &run.states, &run.sequences];
+        let params: &[&[T]] = if update.is_some() { &[] } else { &[run.params] };
+        let kinds: [&[&[T]]; 4] = [params, &run.fixed, &run.states, &run.sequences];
         let (given_at, all) = together(kinds.map(|parts| parts.iter().map(|part| part.len()).sum()));
         let mut numbers = Vec::with_capacity(all);
         for (parts, at) in kinds.into_iter().zip(given_at) {
@@ -302,7 +323,10 @@ impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
         let (answers_at, all) = together(lens);
         let bytes = |at: usize| (at * size_of::<T>()) as u64;
         let given = upload(stream, &mut rooms.given, &numbers)?;
-        let given = given_at.map(|at| given + bytes(at));
+        let mut given = given_at.map(|at| given + bytes(at));
+        if let Some((kept, _)) = &update {
+            given[0] = kept.device_ptr(stream).0;
+        }
         let memory = reserve(stream, &mut rooms.memory, teams * code.memory)?;
         let history = if gradient { teams * (run.steps + 1) * code.history } else { 0 };
         let history = reserve(stream, &mut rooms.history, history)?;
@@ -313,7 +337,9 @@ impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
         let answers = reserve(stream, &mut rooms.answers, all)?;
         let [records, ends, sum, fixed, states, sequences] = answers_at.map(|at| answers + bytes(at));
         let weights_at = upload(stream, &mut rooms.weights, &weights)?;
-        let terms_at = reserve(stream, &mut rooms.terms, terms)?;
+        let blocks = params.div_ceil(UPDATED);
+        let terms_at = reserve(stream, &mut rooms.terms, terms + 2 * blocks)?;
+        let squares_at = terms_at + (terms * size_of::<f64>()) as u64;
         let arguments = Arguments {
             given,
             weights: weights_at,
@@ -335,19 +361,41 @@ impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
             // SAFETY: as above; the store was written by the launch before.
             unsafe { stream.launch_builder(&kernel.sweep).arg(&arguments).launch(config) }.map_err(failed)?;
         }
+        let (rows, of_parameters) = (
+            rows as i32,
+            LaunchConfig {
+                grid_dim: (blocks as u32, 1, 1),
+                block_dim: (UPDATED as u32, 1, 1),
+                shared_mem_bytes: 0,
+            },
+        );
         if params > 0 {
-            let (rows, blocks) = (rows as i32, LaunchConfig::for_num_elems(params as u32));
+            let mut launch = stream.launch_builder(add_up);
+            launch.arg(&arguments).arg(&rows).arg(&sum).arg(&squares_at);
             // SAFETY: as above; all rows were written by the launches before.
-            unsafe { stream.launch_builder(add_up).arg(&rows).arg(&parts).arg(&sum).launch(blocks) }
-                .map_err(failed)?;
+            unsafe { launch.launch(of_parameters) }.map_err(failed)?;
         }
-        let terms = download(stream, &rooms.terms, terms)?;
-        let numbers = download(stream, &rooms.answers, all)?;
+        // what comes back, and how much of it
+        let (mut squares, mut fetched) = (0, all);
+        if let (Some((kept, rule)), true) = (update, params > 0) {
+            let (factors, clip) = (Sent(rule.factors), T::of(f64::from(rule.clip)));
+            let kept = kept.device_ptr(stream).0;
+            let mut launch = stream.launch_builder(descend);
+            launch.arg(&arguments).arg(&factors).arg(&clip).arg(&sum).arg(&squares_at).arg(&kept);
+            // SAFETY: as above; gradient and squares were written by the launch before.
+            unsafe { launch.launch(of_parameters) }.map_err(failed)?;
+            (squares, fetched) = (2 * blocks, if rule.ends { answers_at[2] } else { 0 });
+        }
+        let mut terms_and_squares = download(stream, &rooms.terms, terms + squares)?;
+        let numbers = download(stream, &rooms.answers, fetched)?;
         stream.synchronize().map_err(|error| format!("the device failed: {error}"))?;
-        let mut each = answers_at.iter().zip(lens).map(|(&at, len)| numbers[at..at + len].to_vec());
+        let back = |(&at, len): (&usize, usize)| numbers.get(at..at + len).unwrap_or_default().to_vec();
+        let mut each = answers_at.iter().zip(lens).map(back);
         let mut next = || each.next().unwrap_or_default();
+        let squares = terms_and_squares.split_off(terms);
         Ok(Answer {
-            terms,
+            terms: terms_and_squares,
+            squares,
             records: next(),
             ends: next(),
             params: next(),
@@ -359,8 +407,27 @@ impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
 }
 
 impl<T: Real + DeviceRepr + ValidAsZeroBits> Processor<T> for OnDevice<T> {
-    fn launch(&self, entry: Entry, job: &Job<'_, T>) -> Answer<T> {
-        self.run(entry, job).unwrap_or_else(|error| throw(error))
+    type Kept = CudaSlice<T>;
+
+    fn keep(&self, numbers: [&[T]; 3]) -> CudaSlice<T> {
+        let kept = self.stream.clone_htod(&numbers.concat());
+        kept.unwrap_or_else(|error| throw(format!("the device does not take the parameters: {error}")))
+    }
+
+    fn read(&self, kept: &CudaSlice<T>) -> [Vec<T>; 3] {
+        let numbers = self.stream.clone_dtoh(kept);
+        let numbers = numbers.unwrap_or_else(|error| throw(format!("the device failed: {error}")));
+        let each = numbers.len() / 3;
+        std::array::from_fn(|k| numbers[k * each..(k + 1) * each].to_vec())
+    }
+
+    fn launch(
+        &self,
+        entry: Entry,
+        job: &Job<'_, T>,
+        update: Option<(&mut CudaSlice<T>, &Rule)>,
+    ) -> Answer<T> {
+        self.run(entry, job, update).unwrap_or_else(|error| throw(error))
     }
 
     fn stores(&self, samples: usize, steps: usize) -> bool {

@@ -70,10 +70,10 @@ pub struct Places<'a> {
 
 impl Places<'_> {
     /// First number of every input of a kind, and their sum.
-    pub fn offsets(places: &[Placed]) -> (Vec<usize>, usize) {
+    pub fn offsets<'a>(places: impl IntoIterator<Item = &'a Placed>) -> (Vec<usize>, usize) {
         let mut sum = 0;
         let offsets = places
-            .iter()
+            .into_iter()
             .map(|place| {
                 let at = sum;
                 sum += place.shape.size();
@@ -240,22 +240,20 @@ impl Places<'_> {
         each.collect()
     }
 
-    /// Adjoints of inputs, zero where there are none.
+    /// Adjoints of inputs; those that have none are left out.
     pub fn unload_adjoints(&self, places: &[Placed], at: impl Fn(usize, usize) -> String) -> Vec<Call> {
-        let (offsets, _) = Places::offsets(places);
-        let each = places.iter().zip(offsets).map(|(place, offset)| {
-            let size = place.shape.size();
-            let there = at(offset, size);
-            match place.adjoint.map(Slot::Adjoint) {
-                Some(slot) => copy(size, &there, &slot.name()).flat(slot),
-                None => Call::new(
-                    format!("each<{size}>(TEAM, [&](int i) {{ {there}[i] = 0; }});"),
-                    8.0 * size as f64,
-                ),
-            }
+        let (offsets, _) = Places::offsets(differentiated(places));
+        let each = differentiated(places).zip(offsets).filter_map(|(place, offset)| {
+            let (size, slot) = (place.shape.size(), place.adjoint.map(Slot::Adjoint)?);
+            Some(copy(size, &at(offset, size), &slot.name()).flat(slot))
         });
         each.collect()
     }
+}
+
+/// Inputs that have adjoints.
+pub fn differentiated(places: &[Placed]) -> impl Iterator<Item = &Placed> {
+    places.iter().filter(|place| place.adjoint.is_some())
 }
 
 /// Stored values of a step. Those of global memory are computed in the store, where they stay; those of

@@ -244,7 +244,9 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
     let apart = Spread { threads: late::THREADS, cluster: 1, shared: SHARED_APART, ..spread };
     let memory_apart =
         Memory::place(plan, &lengths, (&[], &tables.matrices), bare.iter(), &[], apart, number);
-    let (params_at, params_all) = Places::aligned(&plan.params);
+    let (params_at, _) = Places::aligned(&plan.params);
+    let in_row = plan.params.iter().zip(&params_at).flat_map(|(place, at)| *at..at + place.shape.size());
+    let in_row = tables.indices(in_row.map(|at| at as i32).collect());
     let mut text = String::new();
     if plan.step.len() > LARGE {
         text.push_str("#define LARGE_PROGRAM\n");
@@ -262,12 +264,14 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
     };
     let _ = write!(text, "#ifdef LATE_KERNEL\n{}#else\n", sizes(apart, &memory_apart));
     let _ = writeln!(text, "{}#endif", sizes(spread, &memory));
-    let _ = writeln!(text, "#define PARAMS {params_all}\n#define ROW {}", late.row);
+    let _ = writeln!(text, "#define PARAMS {}\n#define ROW {}", plan.param_len(), late.row);
+    let _ = writeln!(text, "#define PLACES_OF_PARAMS {in_row}");
     let _ = writeln!(text, "#define TERMS {}", plan.terms.len());
     let history = places.history().1;
     let _ = writeln!(text, "#define HISTORY {history}\n#define STORE {}", late.store);
     FUNCTIONS.iter().for_each(|part| text.push_str(part));
     text.push_str(include_str!("device/kernel.h"));
+    text.push_str(include_str!("device/update.h"));
 
     // forward
     let ends = places.unload(&plan.states, |offset, size| Places::sample("ends", offset, size));

@@ -7,7 +7,7 @@ use cinoc_adjoint::backend::Backend;
 use cinoc_adjoint::{Strategy, Threads};
 use cinoc_control::{Cases, ClosedLoop, Disturbance, Pool, Purpose, policy, random};
 use cinoc_cuda::Cuda;
-use common::{check, config};
+use common::{check, check_updates, config};
 use std::sync::Arc;
 
 fn device() -> Option<Arc<dyn Backend>> {
@@ -48,6 +48,14 @@ fn runs_and_batches_give_the_same_bits(task: &str) {
     let (first, z) = (gradient(&[3]), closed_loop.inputs().z);
     let size = z.size();
     assert!(one.end(z)[3 * size..4 * size] == *first.end(z), "{task}: a sample alone");
+}
+
+#[test]
+fn updates_are_those_of_adam() {
+    let Some(device) = device() else { return };
+    for task in ["heat1d", "density2d"] {
+        check_updates(&device, &config(task, "paper", &[]));
+    }
 }
 
 // a test per task, so that their code is compiled at the same time

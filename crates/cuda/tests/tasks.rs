@@ -7,7 +7,7 @@ use cinoc_adjoint::backend::{Backend, Plan};
 use cinoc_control::ClosedLoop;
 use cinoc_cuda::host::Host;
 use cinoc_cuda::{Spread, generate};
-use common::{check, config};
+use common::{check, check_updates, config};
 use std::sync::Arc;
 
 fn host(cluster: usize) -> (tempfile::TempDir, Arc<dyn Backend>) {
@@ -59,6 +59,15 @@ fn feature_maps_of_a_field_with_ends() {
     for cluster in [1, 4] {
         let (_folder, host) = host(cluster);
         check::<f64>(&host, &config, 1e-10);
+    }
+}
+
+/// Clip and Adam, where the code runs.
+#[test]
+fn updates() {
+    for (task, cluster) in [("heat1d", 1), ("density2d", 4)] {
+        let (_folder, host) = host(cluster);
+        check_updates(&host, &config(task, "paper", &[]));
     }
 }
 

@@ -11,10 +11,10 @@ use cinoc_control::{Cases, ClosedLoop, Config, Disturbance, Pool};
 use serde::Serialize;
 
 use crate::latency::{Count, Percentiles, decisions, decisions_of};
-use crate::optimiser::{Adam, clip_global_norm};
 use crate::rl::environment::Environment;
 use crate::rl::field::FieldEnvironment;
 use crate::train::{cast, chunk, strategy};
+use cinoc_adjoint::optimiser::{Adam, clip_global_norm};
 
 /// Decisions that are timed.
 const DECISIONS: Count = Count { most: 2000, least: 5, time: Duration::from_secs(3) };
@@ -78,7 +78,14 @@ pub fn bench<T: Real>(config: &Config, threads: &Threads, repeat: usize) -> Benc
     let batch = closed_loop.batch(&cases, &all, Disturbance::training(0, 0, cases.count));
     let strategy = strategy(&closed_loop, threads.count());
     let (mut trained, mut adam) = (cast(&params), Adam::new(params.len()));
+    let mut there = closed_loop.program().descending(&typed, &adam, threads);
+    // no update changes what the next one starts from, so that all of them do the same work
     let mut update = || {
+        if let Some(there) = &mut there {
+            let inputs = closed_loop.loss_inputs(&[], &batch);
+            there.update(&inputs, config.train.clip, 0.0, config.train.hold > 0.0);
+            return;
+        }
         let gradient = closed_loop.gradient(&typed, &batch, threads, strategy);
         let mut single: Vec<f32> = gradient.params.iter().map(|g| g.f64() as f32).collect();
         clip_global_norm(&mut single, config.train.clip as f32);

@@ -13,9 +13,9 @@ use cinoc_control::rollout::Ends;
 use cinoc_control::{Config, Tasks};
 
 use crate::files::{FileError, Tensors};
-use crate::optimiser::Adam;
 use crate::policy_file::{PolicyError, collect_params, insert_params, read_config};
 use crate::train::cast;
+use cinoc_adjoint::optimiser::Adam;
 
 const FORMAT: &str = "cinoc checkpoint 1";
 

@@ -24,7 +24,6 @@ pub mod memory;
 mod metrics;
 pub mod nmpc;
 pub mod onnx;
-pub mod optimiser;
 pub mod policy_file;
 pub mod pool;
 pub mod rl;
@@ -36,6 +35,7 @@ pub mod team;
 pub mod train;
 pub mod validation;
 pub mod verify;
+mod weights;
 
 #[cfg(test)]
 mod pair;

@@ -31,11 +31,11 @@ use crate::inputs::Inputs;
 use crate::learner::{Learner, learner, through_physics};
 pub use crate::metrics::METRICS;
 use crate::metrics::Metrics;
-use crate::optimiser::Adam;
 use crate::policy_file::{PolicyError, PolicyFile};
 use crate::team::Team;
 use crate::train::{Diverged, Update};
 use crate::validation::{Validated, Validation};
+use cinoc_adjoint::optimiser::Adam;
 
 /// Name of the finished policy in a run directory.
 pub const POLICY: &str = "policy.safetensors";

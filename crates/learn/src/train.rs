@@ -3,7 +3,8 @@
 //! [`Trainer`] is the mathematics, one update at a time, in memory. [`crate::run`] keeps a run's files
 //! around it.
 
-use cinoc_adjoint::{Gradient, Real, Strategy, Threads};
+use cinoc_adjoint::optimiser::clip_global_norm;
+use cinoc_adjoint::{Descended, Gradient, Real, Strategy, Threads};
 use cinoc_control::config::{Decay, Train};
 use cinoc_control::random::{Purpose, stream};
 use cinoc_control::rollout::{Batch, Ends, Rollout};
@@ -16,11 +17,11 @@ use thiserror::Error;
 use crate::checkpoint::Checkpoint;
 use crate::files::Tensors;
 use crate::learner::Learner;
-use crate::optimiser::{Adam, clip_global_norm};
 use crate::schedule::Schedule;
 use crate::team::message::{Reader, Writer};
 use crate::team::share::Share;
 use crate::team::{Order, Team, gradient};
+use crate::weights::Weights;
 
 /// Samples worked on together. Fixed for a task, because it decides the order in which gradients are added
 /// up. In 1D samples fill the vectors of the arithmetic units; in 2D agents and grid points do, unless
@@ -45,8 +46,7 @@ pub struct Trainer {
     pool: Cases,
     threads: Threads,
     schedule: Schedule,
-    params: Vec<f32>,
-    adam: Adam,
+    weights: Weights,
     /// Where the rollouts of the last update ended that this process ran, if some go on.
     ends: Option<Ends<f32>>,
     team: Team,
@@ -154,7 +154,11 @@ impl Trainer {
         let share = share(&config, threads, team);
         let at_once = threads.count().min(share.chunks_of(team.rank()));
         let ends = ends.map(|ends| part_of(&ends, &share, team.rank()));
+        // processes that share a batch add their gradients up on the CPU
+        let alone = team.size() == 1;
+        let there = alone.then(|| closed_loop.program().descending(&params, &adam, threads)).flatten();
         Trainer {
+            weights: Weights::new(params, adam, there),
             strategy: within(&closed_loop, at_once, team.on_this_machine()),
             team: team.clone(),
             share,
@@ -162,8 +166,6 @@ impl Trainer {
             pool,
             threads: threads.clone(),
             schedule: schedule(&config),
-            params,
-            adam,
             ends,
             config,
         }
@@ -207,9 +209,15 @@ impl Trainer {
         if !places.is_empty() {
             let batch = self.batch(done, places, self.ends.as_ref());
             let samples = self.share.samples;
-            mine = closed_loop.gradients_of_part(&self.params, &batch, samples, &self.threads, self.strategy);
+            mine = closed_loop.gradients_of_part(
+                self.weights.params(),
+                &batch,
+                samples,
+                &self.threads,
+                self.strategy,
+            );
         }
-        let mut ends = Ends { z: Vec::new(), xi: Vec::new() };
+        let mut ends = Ends::none();
         if self.config.train.hold > 0.0 {
             for of_chunk in mine.iter().map(|chunk| closed_loop.ends(chunk)) {
                 ends.z.extend(of_chunk.z);
@@ -223,7 +231,7 @@ impl Trainer {
                 if self.share.at_once && !mine.is_empty() {
                     mine = vec![Gradient::sum(mine)];
                 }
-                gradient::sum(ranks, &self.share, &mine, self.params.len(), terms)
+                gradient::sum(ranks, &self.share, &mine, self.weights.params().len(), terms)
             }
         };
         (gradient, ends)
@@ -236,7 +244,7 @@ impl Trainer {
             return Some(mine.clone());
         }
         self.team.order(Order::Ends, Vec::new);
-        let mut all = Ends { z: Vec::new(), xi: Vec::new() };
+        let mut all = Ends::none();
         for message in self.team.gather(told(mine)) {
             let mut message = Reader(&message);
             all.z.extend(message.singles());
@@ -253,20 +261,20 @@ impl Trainer {
 
     /// As a follower: tells where its rollouts ended.
     pub(crate) fn tell_ends(&self) {
-        let none = Ends { z: Vec::new(), xi: Vec::new() };
+        let none = Ends::none();
         self.team.gather(told(self.ends.as_ref().unwrap_or(&none)));
     }
 
     /// The parameters as they are now.
     pub(crate) fn current(&self) -> &[f32] {
-        &self.params
+        self.weights.params()
     }
 
     /// What became of the batch of update number `done`, whose gradient is not finite.
-    fn blow_up(&self, done: usize, loss: f64, norm: f32) -> String {
+    fn blow_up(&self, done: usize, loss: f64, norm: f64) -> String {
         let ends = self.all_ends();
         let batch = self.batch(done, 0..self.share.samples, ends.as_ref());
-        let trajectories = self.closed_loop.forward(&self.params, &batch, &self.threads);
+        let trajectories = self.closed_loop.forward(self.weights.params(), &batch, &self.threads);
         match trajectories.blow_up() {
             Some(blow_up) => format!("the field {blow_up}"),
             None => {
@@ -279,28 +287,54 @@ impl Trainer {
         }
     }
 
+    /// An update with the gradient of the whole team, on the CPU.
+    fn descend_here(&mut self, done: usize, rate: f64) -> (Descended<f32>, Ends<f32>) {
+        let (mut gradient, ends) = self.gradient(done);
+        let (params, adam) = self.weights.here();
+        let norm = clip_global_norm(&mut gradient.params, self.config.train.clip as f32);
+        let mut descended = Descended { gradient, gradient_norm: f64::from(norm), parameter_norm: 0.0 };
+        if descended.is_finite() {
+            adam.update(params, &descended.gradient.params, rate);
+            descended.parameter_norm = params.iter().map(|&p| f64::from(p).powi(2)).sum::<f64>().sqrt();
+        }
+        (descended, ends)
+    }
+
+    /// An update of parameters that stay on a device.
+    fn descend_there(&mut self, done: usize, rate: f64) -> Option<(Descended<f32>, Ends<f32>)> {
+        if !self.weights.are_there() {
+            return None;
+        }
+        let batch = self.batch(done, 0..self.share.samples, self.ends.as_ref());
+        let (closed_loop, train) = (&self.closed_loop, &self.config.train);
+        let (inputs, hold) = (closed_loop.loss_inputs(&[], &batch), train.hold > 0.0);
+        let descended = self.weights.there()?.update(&inputs, train.clip, rate, hold);
+        let ends = if hold { closed_loop.ends(&descended.gradient) } else { Ends::none() };
+        Some((descended, ends))
+    }
+
     /// An update on a fresh batch, with all ranks of the team.
     fn step(&mut self) -> Result<Update, Diverged> {
-        let done = self.adam.step as usize;
-        let (mut gradient, ends) = self.gradient(done);
-        let norm = clip_global_norm(&mut gradient.params, self.config.train.clip as f32);
-        if !(gradient.loss.is_finite() && norm.is_finite()) {
+        let done = self.weights.updates();
+        let rate = self.schedule.rate(done);
+        let there = self.descend_there(done, rate);
+        let (descended, ends) = there.unwrap_or_else(|| self.descend_here(done, rate));
+        let Descended { gradient, gradient_norm, parameter_norm } = &descended;
+        if !descended.is_finite() {
             let leads = !self.team.follows();
-            let what = if leads { self.blow_up(done, gradient.loss, norm) } else { String::new() };
+            let what = if leads { self.blow_up(done, gradient.loss, *gradient_norm) } else { String::new() };
             return Err(Diverged { task: self.config.task.to_string(), update: done + 1, what });
         }
         let config = &self.config;
         self.ends = (config.train.hold > 0.0).then_some(ends);
-        let rate = self.schedule.rate(done);
         let terms = self.closed_loop.terms().iter();
         let terms = terms.map(|term| (term.name, gradient.term(term.term))).collect();
-        self.adam.update(&mut self.params, &gradient.params, rate);
         Ok(Update {
             update: done + 1,
             loss: gradient.loss,
             terms,
-            gradient_norm: f64::from(norm),
-            parameter_norm: self.params.iter().map(|&p| f64::from(p).powi(2)).sum::<f64>().sqrt(),
+            gradient_norm: *gradient_norm,
+            parameter_norm: *parameter_norm,
             rate,
             steps: (done + 1) * config.train.batch * config.time.steps,
         })
@@ -314,16 +348,16 @@ impl Trainer {
 
 impl Learner for Trainer {
     fn updates(&self) -> usize {
-        self.adam.step as usize
+        self.weights.updates()
     }
 
     fn params(&self) -> &[f32] {
-        &self.params
+        self.weights.params()
     }
 
     fn checkpoint(&self) -> Option<Checkpoint> {
-        let (config, params, adam) = (self.config.clone(), self.params.clone(), self.adam.clone());
-        Some(Checkpoint { config, params, adam, ends: self.all_ends() })
+        let (params, adam) = self.weights.state().clone();
+        Some(Checkpoint { config: self.config.clone(), params, adam, ends: self.all_ends() })
     }
 
     /// On a fresh batch.

@@ -64,8 +64,13 @@ impl<'a, T> Inputs<'a, T> {
     /// If an input or a weight is missing or has another length than the plan says. A run without steps needs
     /// neither sequences nor weights.
     pub(crate) fn arranged(&self, plan: &Plan) -> Arranged<'_, T> {
-        assert!(self.samples > 0, "a run has at least one sample");
         assert_eq!(self.params.len(), plan.param_len(), "numbers in the parameters");
+        self.arranged_but_params(plan)
+    }
+
+    /// The same where the parameters are kept elsewhere: those given are not looked at.
+    pub(crate) fn arranged_but_params(&self, plan: &Plan) -> Arranged<'_, T> {
+        assert!(self.samples > 0, "a run has at least one sample");
         let inputs = |kind: InputKind, places: &[Placed], per: usize| -> Vec<&'a [T]> {
             let given = |(index, place): (usize, &Placed)| {
                 let mine = |(input, _): &&(Input, _)| (input.kind, input.index) == (kind, index);

@@ -97,21 +97,3 @@ INLINE T limited(T x, T limit) {
 #define MATRIX_FAR(name, from)                                                                                         \
     const T *const name = from;                                                                                        \
     (void)name;
-
-// The gradient of the parameters: what rows contribute, added in their order.
-#ifdef __CUDACC__
-extern "C" __global__ void add_up(int rows, const T *parts, T *sum) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= PARAMS) return;
-    T total = 0;
-    UNROLL_BY(16) for (int row = 0; row < rows; row++) total += parts[size_t(row) * ROW + i];
-    sum[i] = total;
-}
-#else
-extern "C" void add_up(int rows, const T *parts, T *sum) {
-    for (int i = 0; i < PARAMS; i++) {
-        sum[i] = 0;
-        for (int row = 0; row < rows; row++) sum[i] += parts[size_t(row) * ROW + i];
-    }
-}
-#endif

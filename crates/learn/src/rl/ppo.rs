@@ -26,8 +26,8 @@ use rand_distr::StandardNormal;
 use super::advantage::{Path, advantages};
 use super::environment::Environment;
 use super::{Descent, Learned, minibatch, rows};
-use crate::optimiser::{Adam, clip_global_norm};
 use crate::train::cast;
+use cinoc_adjoint::optimiser::{Adam, clip_global_norm};
 
 const LOG_ROOT_TAU: f64 = 0.918_938_533_204_672_7;
 

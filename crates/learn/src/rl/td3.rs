@@ -27,8 +27,8 @@ use rand_distr::StandardNormal;
 use super::environment::Environment;
 use super::replay::{Drawn, Replay};
 use super::{Descent, Learned, minibatch};
-use crate::optimiser::{Adam, clip_global_norm};
 use crate::train::cast;
+use cinoc_adjoint::optimiser::{Adam, clip_global_norm};
 
 /// Outputs of the actor beyond this (tanh 0.96) are penalised.
 const SATURATED: f64 = 2.0;

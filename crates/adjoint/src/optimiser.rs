@@ -5,6 +5,10 @@
 //! m <- b1 m + (1 - b1) g            v <- b2 v + (1 - b2) g^2
 //! p <- p - lr (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + eps)        t = 1, 2, ...
 //! ```
+//!
+//! It is part of the engine because a backend may update parameters where it computes their gradient: see
+//! [`Descent`](crate::backend::Descent). The formula is written twice, here and for that backend; the numbers
+//! in it, [`Factors`], once.
 
 const B1: f64 = 0.9;
 const B2: f64 = 0.999;
@@ -14,6 +18,43 @@ const EPS: f64 = 1e-8;
 /// which processors are a hundred times slower.
 const TINY_GRADIENT: f32 = 1e-16;
 const TINY_MEAN: f32 = 1e-30;
+
+/// The numbers in the formula of one update.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Factors {
+    /// The learning rate.
+    pub rate: f32,
+    /// How much of the mean of the gradient is kept, and how much of the gradient is added.
+    pub mean: [f32; 2],
+    /// The same for the mean of its square.
+    pub square: [f32; 2],
+    /// What both means are divided by: they began at 0.
+    pub corrections: [f32; 2],
+    /// Added to the root of the mean square.
+    pub eps: f32,
+    /// Smaller gradients count as 0.
+    pub tiny_gradient: f32,
+    /// Smaller means too.
+    pub tiny_mean: f32,
+}
+
+impl Factors {
+    /// Those of update number `step`, from 1.
+    pub fn new(step: u64, rate: f64) -> Factors {
+        // Differences from 1 cancel: compute them in f64, then round once.
+        let t = step as f64;
+        Factors {
+            rate: rate as f32,
+            mean: [B1 as f32, (1.0 - B1) as f32],
+            square: [B2 as f32, (1.0 - B2) as f32],
+            corrections: [B1, B2].map(|b| (1.0 - b.powf(t)) as f32),
+            eps: EPS as f32,
+            tiny_gradient: TINY_GRADIENT,
+            tiny_mean: TINY_MEAN,
+        }
+    }
+}
 
 /// Scales the gradient so that its Euclidean norm is at most `max`, and returns the norm it had.
 ///
@@ -58,19 +99,15 @@ impl Adam {
         assert_eq!(params.len(), self.m.len(), "parameters and optimiser state differ in length");
         assert_eq!(grad.len(), self.m.len(), "gradient and optimiser state differ in length");
         self.step += 1;
-        // Differences from 1 cancel: compute them in f64, then round once.
-        let (b1, b2) = (B1 as f32, B2 as f32);
-        let (a1, a2) = ((1.0 - B1) as f32, (1.0 - B2) as f32);
-        let t = self.step as f64;
-        let (c1, c2) = ((1.0 - B1.powf(t)) as f32, (1.0 - B2.powf(t)) as f32);
-        let (lr, eps) = (lr as f32, EPS as f32);
+        let Factors { rate, mean, square, corrections, eps, tiny_gradient, tiny_mean } =
+            Factors::new(self.step, lr);
         for (((p, m), v), &g) in params.iter_mut().zip(&mut self.m).zip(&mut self.v).zip(grad) {
-            let g = if g.abs() < TINY_GRADIENT { 0.0 } else { g };
-            *m = b1 * *m + a1 * g;
-            *v = b2 * *v + a2 * g * g;
-            *m = if m.abs() < TINY_MEAN { 0.0 } else { *m };
-            *v = if *v < TINY_MEAN { 0.0 } else { *v };
-            *p -= lr * (*m / c1) / ((*v / c2).sqrt() + eps);
+            let g = if g.abs() < tiny_gradient { 0.0 } else { g };
+            *m = mean[0] * *m + mean[1] * g;
+            *v = square[0] * *v + square[1] * g * g;
+            *m = if m.abs() < tiny_mean { 0.0 } else { *m };
+            *v = if *v < tiny_mean { 0.0 } else { *v };
+            *p -= rate * (*m / corrections[0]) / ((*v / corrections[1]).sqrt() + eps);
         }
     }
 }
