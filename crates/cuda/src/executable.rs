@@ -41,8 +41,7 @@ impl Entry {
 pub struct Job<'a, T> {
     /// Inputs in the order of the plan.
     pub run: &'a Arranged<'a, T>,
-    /// Numbers of all records, of the states after the last step, and of the adjoints of fixed inputs,
-    /// states and sequences; 0 if they are not asked for.
+    /// Arrays that are asked for.
     pub sizes: Sizes,
 }
 
@@ -89,42 +88,40 @@ impl<T: Real> Arguments<T> {
     }
 }
 
-/// Numbers that come back.
-#[derive(Clone, Copy, Debug, Default)]
+/// Lengths of the arrays that come back.
+#[derive(Clone, Debug, Default)]
 pub struct Sizes {
     /// Terms, one number per sample each.
     pub terms: usize,
     /// Records of all steps.
-    pub records: usize,
+    pub records: Vec<usize>,
     /// States after the last step.
-    pub ends: usize,
-    /// Adjoint of the parameters.
-    pub params: usize,
+    pub ends: Vec<usize>,
+    /// The adjoint of all parameters, if it is asked for.
+    pub params: Vec<usize>,
     /// Adjoints of the fixed inputs that have some.
-    pub fixed: usize,
+    pub fixed: Vec<usize>,
     /// Adjoints of the first states.
-    pub states: usize,
+    pub states: Vec<usize>,
     /// Adjoints of the sequences that have some.
-    pub sequences: usize,
+    pub sequences: Vec<usize>,
 }
 
-/// What a launch gives: arrays of a kind one after the other, each sample by sample.
+impl Sizes {
+    /// Kinds of arrays in the order of [`Arguments::answers`].
+    pub fn kinds(&self) -> [&[usize]; 6] {
+        let Sizes { records, ends, params, fixed, states, sequences, .. } = self;
+        [records, ends, params, fixed, states, sequences]
+    }
+}
+
+/// What a launch gives: arrays of every kind, each sample by sample.
 #[derive(Default)]
 pub struct Answer<T> {
     /// `[samples][terms]`.
     pub terms: Vec<f64>,
-    /// Each `[samples][steps][size]`.
-    pub records: Vec<T>,
-    /// Each `[samples][size]`.
-    pub ends: Vec<T>,
-    /// The sum over all samples.
-    pub params: Vec<T>,
-    /// Each `[samples][size]`.
-    pub fixed: Vec<T>,
-    /// Each `[samples][size]`.
-    pub states: Vec<T>,
-    /// Each `[samples][steps][size]`.
-    pub sequences: Vec<T>,
+    /// Of every kind in the order of [`Arguments::answers`], those that come back.
+    pub arrays: [Vec<Vec<T>>; 6],
     /// Of an update: sums of the squares of parts of the gradient, then of parts of the parameters.
     pub squares: Vec<f64>,
 }
@@ -142,6 +139,14 @@ pub trait Processor<T>: Send + Sync {
     fn launch(&self, entry: Entry, job: &Job<'_, T>, update: Option<(&mut Self::Kept, &Rule)>) -> Answer<T>;
     /// Whether so many samples and steps can be stored.
     fn stores(&self, samples: usize, steps: usize) -> bool;
+}
+
+/// Which kinds of arrays come back: of an update at most the ends.
+pub fn comes_back(update: Option<&Rule>) -> [bool; 6] {
+    match update {
+        None => [true; 6],
+        Some(rule) => [false, rule.ends, false, false, false, false],
+    }
 }
 
 /// A device that failed while it worked. It is thrown, since sweeps have no other way to fail: the command
@@ -173,32 +178,17 @@ impl<T, P> Generated<T, P> {
     }
 }
 
-fn size<'a>(places: impl IntoIterator<Item = &'a Placed>) -> usize {
-    places.into_iter().map(|place| place.shape.size()).sum()
+/// Lengths of arrays that have `per` times the numbers of an input each.
+fn lengths<'a>(places: impl IntoIterator<Item = &'a Placed>, per: usize) -> Vec<usize> {
+    places.into_iter().map(|place| place.shape.size() * per).collect()
 }
 
-/// Cuts arrays of a kind apart.
-fn cut<T: Copy>(all: &[T], places: &[Placed], per: usize) -> Vec<Vec<T>> {
-    let mut rest = all;
+/// Adjoints of all inputs from those that have one; zero for the others.
+fn with_zeros<T: Real>(found: Vec<Vec<T>>, places: &[Placed], per: usize) -> Vec<Vec<T>> {
+    let mut found = found.into_iter();
     let each = places.iter().map(|place| {
-        let (mine, others) = rest.split_at(place.shape.size() * per);
-        rest = others;
-        mine.to_vec()
-    });
-    each.collect()
-}
-
-/// The same for adjoints: zero for inputs that have none.
-fn cut_adjoints<T: Real>(all: &[T], places: &[Placed], per: usize) -> Vec<Vec<T>> {
-    let mut rest = all;
-    let each = places.iter().map(|place| {
-        let size = place.shape.size() * per;
-        if place.adjoint.is_none() {
-            return vec![T::default(); size];
-        }
-        let (mine, others) = rest.split_at(size);
-        rest = others;
-        mine.to_vec()
+        let mine = place.adjoint.and_then(|_| found.next());
+        mine.unwrap_or_else(|| vec![T::default(); place.shape.size() * per])
     });
     each.collect()
 }
@@ -214,12 +204,12 @@ impl<T: Real, P: Processor<T>> Inner<T, P> {
         let (plan, samples, steps) = (&self.plan, run.samples, run.steps);
         let sizes = Sizes {
             terms: plan.terms.len() * samples,
-            records: 0,
-            ends: size(&plan.states) * samples,
-            params: plan.param_len(),
-            fixed: size(differentiated(&plan.fixed)) * samples,
-            states: size(&plan.states) * samples,
-            sequences: size(differentiated(&plan.sequences)) * samples * steps,
+            records: Vec::new(),
+            ends: lengths(&plan.states, samples),
+            params: vec![plan.param_len()],
+            fixed: lengths(differentiated(&plan.fixed), samples),
+            states: lengths(&plan.states, samples),
+            sequences: lengths(differentiated(&plan.sequences), samples * steps),
         };
         // the store of the device is not that of the machine, so its own memory decides
         let stored = self.processor.stores(samples, steps);
@@ -244,27 +234,25 @@ impl<T: Real, P: Processor<T> + 'static> Executable<T> for Generated<T, P> {
         let (plan, samples, steps) = (&self.inner.plan, run.samples, run.steps);
         let sizes = Sizes {
             terms: plan.terms.len() * samples,
-            records: size(&plan.records) * samples * steps,
-            ends: size(&plan.states) * samples,
+            records: lengths(&plan.records, samples * steps),
+            ends: lengths(&plan.states, samples),
             ..Sizes::default()
         };
         let answer = self.inner.processor.launch(Entry::Forward, &Job { run, sizes }, None);
-        Outcome {
-            terms: by_terms(&answer.terms, plan.terms.len()),
-            records: cut(&answer.records, &plan.records, samples * steps),
-            states: cut(&answer.ends, &plan.states, samples),
-        }
+        let [records, states, ..] = answer.arrays;
+        Outcome { terms: by_terms(&answer.terms, plan.terms.len()), records, states }
     }
 
     fn gradients(&self, run: &Arranged<'_, T>, _: &Threads, _: Strategy) -> Vec<Gradient<T>> {
         let (plan, samples, steps) = (&self.inner.plan, run.samples, run.steps);
         let (terms, answer) = self.inner.launch(run, None);
+        let [_, ends, params, fixed, states, sequences] = answer.arrays;
         vec![Gradient {
-            fixed: cut_adjoints(&answer.fixed, &plan.fixed, samples),
-            states: cut(&answer.states, &plan.states, samples),
-            sequences: cut_adjoints(&answer.sequences, &plan.sequences, samples * steps),
-            ends: cut(&answer.ends, &plan.states, samples),
-            ..Gradient::of_parameters(answer.params, terms)
+            fixed: with_zeros(fixed, &plan.fixed, samples),
+            states,
+            sequences: with_zeros(sequences, &plan.sequences, samples * steps),
+            ends,
+            ..Gradient::of_parameters(params.into_iter().next().unwrap_or_default(), terms)
         }]
     }
 
@@ -283,10 +271,8 @@ struct Resident<T, P: Processor<T>> {
 impl<T: Real, P: Processor<T>> Descent<T> for Resident<T, P> {
     fn update(&mut self, run: &Arranged<'_, T>, rule: &Rule) -> Descended<T> {
         let (terms, answer) = self.inner.launch(run, Some((&mut self.kept, rule)));
-        let mut gradient = Gradient::of_parameters(Vec::new(), terms);
-        if rule.ends {
-            gradient.ends = cut(&answer.ends, &self.inner.plan.states, run.samples);
-        }
+        let [_, ends, ..] = answer.arrays;
+        let gradient = Gradient { ends, ..Gradient::of_parameters(Vec::new(), terms) };
         let (of_gradient, of_parameters) = answer.squares.split_at(answer.squares.len() / 2);
         let norm = |squares: &[f64]| squares.iter().sum::<f64>().sqrt();
         Descended { gradient, gradient_norm: norm(of_gradient), parameter_norm: norm(of_parameters) }

@@ -1,7 +1,7 @@
 //! Generated code on the host: the same source, compiled by a C++ compiler as one thread. It is slow, and
 //! for tests: machines without a GPU can check the code of every task.
 
-use crate::executable::{Answer, Arguments, Entry, Generated, Job, Processor, numbers};
+use crate::executable::{Answer, Arguments, Entry, Generated, Job, Processor, comes_back, numbers};
 use crate::late::PARTS;
 use crate::sweep::{Code, Spread, generate};
 use cinoc_adjoint::Real;
@@ -102,7 +102,7 @@ impl<T: Real> Processor<T> for OnHost<T> {
     }
 
     fn launch(&self, entry: Entry, job: &Job<'_, T>, update: Option<(&mut Vec<T>, &Rule)>) -> Answer<T> {
-        let (code, run, sizes) = (&self.code, job.run, job.sizes);
+        let (code, run, sizes) = (&self.code, job.run, &job.sizes);
         let room = |n: usize| vec![T::of(f64::NAN); n]; // what is not written shows
         let (fixed, states) = (run.fixed.concat(), run.states.concat());
         let (sequences, weights) = (run.sequences.concat(), run.weights.concat());
@@ -112,38 +112,26 @@ impl<T: Real> Processor<T> for OnHost<T> {
         let mut memory = room(code.memory.max(code.late.memory) + near);
         let mut history = room((run.steps + 1) * code.history);
         let mut store = room(run.samples * run.steps * code.store);
-        let mut answer = Answer {
-            terms: vec![f64::NAN; sizes.terms],
-            records: room(sizes.records),
-            ends: room(sizes.ends),
-            params: room(sizes.params),
-            fixed: room(sizes.fixed),
-            states: room(sizes.states),
-            sequences: room(sizes.sequences),
-            squares: vec![f64::NAN; 2],
-        };
+        let (mut terms, mut squares) = (vec![f64::NAN; sizes.terms], vec![f64::NAN; 2]);
+        let mut kinds = sizes.kinds().map(|lens| room(lens.iter().sum()));
         let late = entry == Entry::GradientStored && code.late.needed;
         let rows = run.samples * if late { 1 + PARTS } else { 1 };
-        let mut dparams = room(if sizes.params > 0 { rows * code.row } else { 0 });
-        let params = update.as_ref().map_or(run.params, |(kept, _)| &kept[..kept.len() / 3]);
+        let params = !sizes.params.is_empty();
+        let mut dparams = room(if params { rows * code.row } else { 0 });
+        let mut answers = kinds.each_mut().map(|numbers| numbers.as_mut_ptr());
+        let gradient = std::mem::replace(&mut answers[2], dparams.as_mut_ptr());
+        let parameters = update.as_ref().map_or(run.params, |(kept, _)| &kept[..kept.len() / 3]);
         let arguments = Arguments {
-            given: [address(params), address(&fixed), address(&states), address(&sequences)],
+            given: [address(parameters), address(&fixed), address(&states), address(&sequences)],
             weights: address(&weights),
             tables: address(&self.numbers),
             indices: address(&code.tables.indices),
             rooms: [&mut memory, &mut history, &mut store].map(|room| room.as_mut_ptr() as u64),
-            terms: answer.terms.as_mut_ptr() as u64,
-            answers: [
-                &mut answer.records,
-                &mut answer.ends,
-                &mut dparams,
-                &mut answer.fixed,
-                &mut answer.states,
-                &mut answer.sequences,
-            ]
-            .map(|numbers| numbers.as_mut_ptr() as u64),
+            terms: terms.as_mut_ptr() as u64,
+            answers: answers.map(|numbers| numbers as u64),
             ..Arguments::of(run)
         };
+        let comes_back = comes_back(update.as_ref().map(|(_, rule)| *rule));
         // SAFETY: the kernel is compiled for this structure and this precision, and all arrays have the
         // lengths that the plan says.
         unsafe {
@@ -155,10 +143,10 @@ impl<T: Real> Processor<T> for OnHost<T> {
                     self.library.get(Entry::Late.name().as_bytes()).expect("a kernel of the code");
                 kernel(arguments);
             }
-            if sizes.params > 0 {
+            if params {
                 type AddUp<T> = unsafe extern "C" fn(Arguments<T>, i32, *mut T, *mut f64);
                 let add_up: Symbol<'_, AddUp<T>> = self.library.get(b"add_up").expect("a kernel of the code");
-                let (gradient, squares) = (answer.params.as_mut_ptr(), answer.squares.as_mut_ptr());
+                let squares = squares.as_mut_ptr();
                 add_up(arguments, rows as i32, gradient, squares);
                 if let Some((kept, rule)) = update {
                     type Descend<T> =
@@ -170,6 +158,19 @@ impl<T: Real> Processor<T> for OnHost<T> {
                 }
             }
         }
-        answer
+        let arrays = std::array::from_fn(|kind| {
+            if comes_back[kind] { cut(&kinds[kind], sizes.kinds()[kind]) } else { Vec::new() }
+        });
+        Answer { terms, arrays, squares }
     }
+}
+
+/// Cuts arrays of a kind apart.
+fn cut<T: Copy>(mut all: &[T], lens: &[usize]) -> Vec<Vec<T>> {
+    let each = lens.iter().map(|&len| {
+        let (mine, others) = all.split_at(len);
+        all = others;
+        mine.to_vec()
+    });
+    each.collect()
 }

@@ -1,10 +1,11 @@
 //! A program on a device: its kernels, its memory there, and how they are launched.
 
 use crate::compile::Cache;
-use crate::executable::{Answer, Arguments, Entry, Job, Processor, Sizes, numbers};
+use crate::executable::{Answer, Arguments, Entry, Job, Processor, comes_back, numbers};
 use crate::late::{self, PARTS};
 use crate::places::ALIGNED;
 use crate::sweep::{Code, Spread};
+use crate::transfer::{Dock, reserve};
 use cinoc_adjoint::Real;
 use cinoc_adjoint::backend::Rule;
 use cinoc_adjoint::optimiser::Factors;
@@ -15,6 +16,7 @@ use cudarc::driver::{
 };
 use cudarc::nvrtc::Ptx;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// What makes kernels.
@@ -86,6 +88,9 @@ struct Rooms<T> {
     weights: Option<CudaSlice<f64>>,
     /// Terms, then sums of squares of gradient and parameters.
     terms: Option<CudaSlice<f64>>,
+    /// For what is given and answered, and for weights and terms.
+    docks: [Dock<T>; 2],
+    docks_of_terms: [Dock<f64>; 2],
 }
 
 impl<T> Default for Rooms<T> {
@@ -100,6 +105,8 @@ impl<T> Default for Rooms<T> {
             answers: None,
             weights: None,
             terms: None,
+            docks: Default::default(),
+            docks_of_terms: Default::default(),
         }
     }
 }
@@ -113,6 +120,19 @@ fn together<const N: usize>(lens: [usize; N]) -> ([usize; N], usize) {
         at
     });
     (at, all)
+}
+
+/// Places of arrays one after the other.
+fn ranges(lens: &[usize], first: usize) -> impl Iterator<Item = Range<usize>> {
+    lens.iter().scan(first, |at, len| {
+        let begin = std::mem::replace(at, *at + len);
+        Some(begin..*at)
+    })
+}
+
+/// Lists with their places, one after the other.
+fn placed<'a, X>(lists: &'a [&'a [X]], first: usize) -> impl Iterator<Item = (usize, &'a [X])> {
+    lists.iter().scan(first, |at, list| Some((std::mem::replace(at, *at + list.len()), *list)))
 }
 
 /// A program on the device.
@@ -144,53 +164,6 @@ impl<T> Drop for OnDevice<T> {
         told.sort_by_key(|(cycles, _)| -**cycles);
         told.iter().for_each(|(cycles, call)| eprintln!("cycles {cycles} {call}"));
     }
-}
-
-/// At least so many numbers in a room, and its address.
-fn reserve<X: DeviceRepr + ValidAsZeroBits>(
-    stream: &Arc<CudaStream>,
-    room: &mut Option<CudaSlice<X>>,
-    len: usize,
-) -> Result<u64, String> {
-    if room.as_ref().is_none_or(|room| room.len() < len) {
-        *room = None; // before the new one is asked for
-        let bytes = len.max(1) * size_of::<X>();
-        let made = stream.alloc_zeros::<X>(len.max(1)).map_err(|error| {
-            let gigabytes = bytes as f64 / 1e9;
-            format!("{gigabytes:.2} GB of device memory were refused: {error}; take fewer samples at once")
-        });
-        *room = Some(made?);
-    }
-    let slice = room.as_ref().ok_or("no memory")?;
-    Ok(slice.device_ptr(stream).0)
-}
-
-/// Numbers into a room, in one journey; its address. They must live until the device has been waited for.
-fn upload<X: DeviceRepr + ValidAsZeroBits>(
-    stream: &Arc<CudaStream>,
-    room: &mut Option<CudaSlice<X>>,
-    numbers: &[X],
-) -> Result<u64, String> {
-    let address = reserve(stream, room, numbers.len())?;
-    if let (Some(slice), false) = (room, numbers.is_empty()) {
-        stream
-            .memcpy_htod(numbers, &mut slice.slice_mut(0..numbers.len()))
-            .map_err(|error| format!("inputs do not reach the device: {error}"))?;
-    }
-    Ok(address)
-}
-
-fn download<X: DeviceRepr + Clone + Default>(
-    stream: &Arc<CudaStream>,
-    room: &Option<CudaSlice<X>>,
-    len: usize,
-) -> Result<Vec<X>, String> {
-    let mut to = vec![X::default(); len];
-    if let (Some(slice), true) = (room, len > 0) {
-        let view = slice.slice(0..len);
-        stream.memcpy_dtoh(&view, &mut to).map_err(|error| format!("the device failed: {error}"))?;
-    }
-    Ok(to)
 }
 
 impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
@@ -292,7 +265,7 @@ impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
         job: &Job<'_, T>,
         update: Option<(&mut CudaSlice<T>, &Rule)>,
     ) -> Result<Answer<T>, String> {
-        let (code, run, sizes, stream) = (&self.code, job.run, job.sizes, &self.stream);
+        let (code, run, stream) = (&self.code, job.run, &self.stream);
         let (gradient, stored) = (entry != Entry::Forward, entry == Entry::GradientStored);
         let late = stored && code.late.needed;
         self.prepare(if late {
@@ -311,22 +284,19 @@ impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
         let rooms = &mut *rooms;
         let params: &[&[T]] = if update.is_some() { &[] } else { &[run.params] };
         let kinds: [&[&[T]]; 4] = [params, &run.fixed, &run.states, &run.sequences];
-        let (given_at, all) = together(kinds.map(|parts| parts.iter().map(|part| part.len()).sum()));
-        let mut numbers = Vec::with_capacity(all);
-        for (parts, at) in kinds.into_iter().zip(given_at) {
-            numbers.resize(at, T::default());
-            parts.iter().for_each(|part| numbers.extend_from_slice(part));
-        }
-        let weights = run.weights.concat();
-        let Sizes { terms, records, ends, params, fixed, states, sequences } = sizes;
-        let lens = [records, ends, params, fixed, states, sequences];
-        let (answers_at, all) = together(lens);
+        let (given_at, all) = together(kinds.map(|lists| lists.iter().map(|list| list.len()).sum()));
+        let lists = kinds.into_iter().zip(given_at).flat_map(|(lists, first)| placed(lists, first));
+        let lists: Vec<(usize, &[T])> = lists.collect();
         let bytes = |at: usize| (at * size_of::<T>()) as u64;
-        let given = upload(stream, &mut rooms.given, &numbers)?;
+        let given = reserve(stream, &mut rooms.given, all)?;
+        rooms.docks[0].send(stream, &lists, given)?;
         let mut given = given_at.map(|at| given + bytes(at));
         if let Some((kept, _)) = &update {
             given[0] = kept.device_ptr(stream).0;
         }
+        let lens = job.sizes.kinds().map(|lens| lens.iter().sum());
+        let (terms, params) = (job.sizes.terms, lens[2]);
+        let (answers_at, all) = together(lens);
         let memory = reserve(stream, &mut rooms.memory, teams * code.memory)?;
         let history = if gradient { teams * (run.steps + 1) * code.history } else { 0 };
         let history = reserve(stream, &mut rooms.history, history)?;
@@ -336,7 +306,9 @@ impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
         let memory_late = reserve(stream, &mut rooms.late, adding * code.late.memory)?;
         let answers = reserve(stream, &mut rooms.answers, all)?;
         let [records, ends, sum, fixed, states, sequences] = answers_at.map(|at| answers + bytes(at));
-        let weights_at = upload(stream, &mut rooms.weights, &weights)?;
+        let weights: Vec<(usize, &[f64])> = placed(&run.weights, 0).collect();
+        let weights_at = reserve(stream, &mut rooms.weights, run.weights.len() * run.steps)?;
+        rooms.docks_of_terms[0].send(stream, &weights, weights_at)?;
         let blocks = params.div_ceil(UPDATED);
         let terms_at = reserve(stream, &mut rooms.terms, terms + 2 * blocks)?;
         let squares_at = terms_at + (terms * size_of::<f64>()) as u64;
@@ -361,22 +333,16 @@ impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
             // SAFETY: as above; the store was written by the launch before.
             unsafe { stream.launch_builder(&kernel.sweep).arg(&arguments).launch(config) }.map_err(failed)?;
         }
-        let (rows, of_parameters) = (
-            rows as i32,
-            LaunchConfig {
-                grid_dim: (blocks as u32, 1, 1),
-                block_dim: (UPDATED as u32, 1, 1),
-                shared_mem_bytes: 0,
-            },
-        );
+        let (rows, grid_dim, block_dim) = (rows as i32, (blocks as u32, 1, 1), (UPDATED as u32, 1, 1));
+        let of_parameters = LaunchConfig { grid_dim, block_dim, shared_mem_bytes: 0 };
         if params > 0 {
             let mut launch = stream.launch_builder(add_up);
             launch.arg(&arguments).arg(&rows).arg(&sum).arg(&squares_at);
             // SAFETY: as above; all rows were written by the launches before.
             unsafe { launch.launch(of_parameters) }.map_err(failed)?;
         }
-        // what comes back, and how much of it
-        let (mut squares, mut fetched) = (0, all);
+        let comes_back = comes_back(update.as_ref().map(|(_, rule)| *rule));
+        let mut squares = 0;
         if let (Some((kept, rule)), true) = (update, params > 0) {
             let (factors, clip) = (Sent(rule.factors), T::of(f64::from(rule.clip)));
             let kept = kept.device_ptr(stream).0;
@@ -384,24 +350,22 @@ impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
             launch.arg(&arguments).arg(&factors).arg(&clip).arg(&sum).arg(&squares_at).arg(&kept);
             // SAFETY: as above; gradient and squares were written by the launch before.
             unsafe { launch.launch(of_parameters) }.map_err(failed)?;
-            (squares, fetched) = (2 * blocks, if rule.ends { answers_at[2] } else { 0 });
+            squares = 2 * blocks;
         }
-        let mut terms_and_squares = download(stream, &rooms.terms, terms + squares)?;
-        let numbers = download(stream, &rooms.answers, fetched)?;
-        stream.synchronize().map_err(|error| format!("the device failed: {error}"))?;
-        let back = |(&at, len): (&usize, usize)| numbers.get(at..at + len).unwrap_or_default().to_vec();
-        let mut each = answers_at.iter().zip(lens).map(back);
-        let mut next = || each.next().unwrap_or_default();
-        let squares = terms_and_squares.split_off(terms);
+        let of_terms = [0..terms, terms..terms + squares];
+        let mut of_terms = rooms.docks_of_terms[1].fetch(stream, terms_at, &of_terms)?.into_iter();
+        let kinds = job.sizes.kinds();
+        let wanted = (0..kinds.len()).filter(|&kind| comes_back[kind]);
+        let places = wanted.flat_map(|kind| ranges(kinds[kind], answers_at[kind]));
+        let mut lists = rooms.docks[1].fetch(stream, answers, &places.collect::<Vec<_>>())?.into_iter();
+        let arrays = std::array::from_fn(|kind| {
+            let count = if comes_back[kind] { kinds[kind].len() } else { 0 };
+            lists.by_ref().take(count).collect()
+        });
         Ok(Answer {
-            terms: terms_and_squares,
-            squares,
-            records: next(),
-            ends: next(),
-            params: next(),
-            fixed: next(),
-            states: next(),
-            sequences: next(),
+            terms: of_terms.next().unwrap_or_default(),
+            arrays,
+            squares: of_terms.next().unwrap_or_default(),
         })
     }
 }

@@ -40,6 +40,7 @@ mod places;
 mod schedule;
 mod sweep;
 mod tables;
+mod transfer;
 mod versions;
 
 pub use device::{Choice, Cuda, NoDevice};
