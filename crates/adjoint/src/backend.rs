@@ -108,8 +108,19 @@ pub(crate) trait Steps<T>: Send {
     fn restart(&mut self, sample: usize, given: &[(Input, &[T])]);
     /// One step of all samples; sequences are `[samples][size]` each.
     fn step(&mut self, sequences: &[(Input, &[T])], threads: &Threads);
-    /// Copies the values in a slot of the plan after the last step, `[samples][size]`.
-    fn read(&self, slot: usize, to: &mut [T]);
+    /// Copies what the last step left, `[samples][size]`.
+    fn read(&self, what: Told, to: &mut [T]);
+}
+
+/// What a step leaves, by its number in the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// A record.
+    Record(usize),
+    /// A state.
+    State(usize),
+    /// A term, without a weight.
+    Term(usize),
 }
 
 /// Inputs of a run, checked, in the order of the plan.

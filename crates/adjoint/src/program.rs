@@ -3,6 +3,7 @@
 
 mod descending;
 mod inputs;
+mod launched;
 mod outcome;
 mod session;
 

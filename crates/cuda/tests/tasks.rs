@@ -3,10 +3,13 @@
 
 mod common;
 
+use cinoc_adjoint::Threads;
 use cinoc_adjoint::backend::{Backend, Plan};
-use cinoc_control::ClosedLoop;
+use cinoc_control::{Cases, ClosedLoop, Pool};
 use cinoc_cuda::host::Host;
 use cinoc_cuda::{Spread, generate};
+use cinoc_learn::rl::environment::Environment;
+use cinoc_learn::rl::field::FieldEnvironment;
 use common::{check, check_updates, config};
 use std::sync::Arc;
 
@@ -101,5 +104,30 @@ fn fields_in_parts() {
         assert!(code.shared_bytes <= spread.shared, "{grid}: {} bytes", code.shared_bytes);
         assert_eq!(code.text.contains("MATRIX_NEAR(m0"), parts);
         assert_eq!(code.text.contains("WRITE, WRITE, 2>(one, s, turn"), parts);
+    }
+}
+
+/// Environments step where the code runs, and their copies can be begun again there.
+#[test]
+fn environments() {
+    for (task, cluster) in [("fkpp1d", 1), ("density2d", 4)] {
+        let (_folder, host) = host(cluster);
+        let config = config(task, "default", &[]);
+        let cases = Cases::draw(&config, 5, Pool::Training, 4, &Threads::one(), &|_, _| {});
+        let on = |threads: &Threads| FieldEnvironment::new(&config, cases.clone(), 3, 1, 2, threads);
+        let mut here = on(&Threads::one());
+        let mut there = on(&Threads::one().with_backend(host));
+        assert!((here.cost_unit() - there.cost_unit()).abs() <= 1e-5 * here.cost_unit());
+        // three steps are an episode: every copy is begun again once
+        for step in 0..4 {
+            let count = here.copies() * here.actions() * here.agents();
+            let actions: Vec<f32> = (0..count).map(|i| ((i + step) as f32).sin()).collect();
+            let (one, other) = (here.step(&actions), there.step(&actions));
+            assert_eq!((&one.terminated, &one.truncated), (&other.terminated, &other.truncated));
+            let close = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-4 * (1.0 + a.abs());
+            assert!(one.rewards.iter().zip(&other.rewards).all(close), "{task}: rewards of step {step}");
+            assert!(one.next.iter().zip(&other.next).all(close), "{task}: states after step {step}");
+            assert!(here.states().iter().zip(there.states()).all(close), "{task}: states of step {step}");
+        }
     }
 }

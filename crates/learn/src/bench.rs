@@ -18,8 +18,9 @@ use cinoc_adjoint::optimiser::{Adam, clip_global_norm};
 
 /// Decisions that are timed.
 const DECISIONS: Count = Count { most: 2000, least: 5, time: Duration::from_secs(3) };
-/// Environments side by side, and how long they are timed.
+/// Environments side by side on a CPU, on a GPU in one and in two dimensions, and how long they are timed.
 const ENVIRONMENTS: usize = 32;
+const ENVIRONMENTS_ON_GPU: [usize; 2] = [4096, 512];
 const ENVIRONMENT_SECONDS: f64 = 0.5;
 
 /// Timings; the JSON is a stable interface.
@@ -48,6 +49,8 @@ pub struct Bench {
     /// Control steps per second of environments whose actions are given, as learners by trial use them, in
     /// single precision.
     pub env_steps_per_s: f64,
+    /// How many of them there are.
+    pub envs: usize,
     /// Highest memory use of this process, in MB; 0 where the system does not tell.
     pub peak_rss_mb: f64,
     /// Arithmetic of an update per second, in Gflop/s.
@@ -104,6 +107,7 @@ pub fn bench<T: Real>(config: &Config, threads: &Threads, repeat: usize) -> Benc
     let peak_rss_mb = peak_rss_mb();
     Bench {
         env_steps_per_s: env_steps_per_second(config, &cases, threads),
+        envs: environments(config, threads),
         task: config.task.to_string(),
         batch: cases.count,
         agents: config.agents,
@@ -123,15 +127,24 @@ pub fn bench<T: Real>(config: &Config, threads: &Threads, repeat: usize) -> Benc
     }
 }
 
+/// Environments side by side: enough to keep all processors busy.
+fn environments(config: &Config, threads: &Threads) -> usize {
+    match threads.backend() {
+        None => ENVIRONMENTS,
+        Some(_) => ENVIRONMENTS_ON_GPU[config.task.dims - 1],
+    }
+}
+
 /// Control steps per second, all copies together.
 fn env_steps_per_second(config: &Config, cases: &Cases, threads: &Threads) -> f64 {
-    let mut environment = FieldEnvironment::new(config, cases.clone(), ENVIRONMENTS, 1, 16, threads);
-    let actions = vec![0.1; ENVIRONMENTS * environment.actions() * environment.agents()];
+    let copies = environments(config, threads);
+    let mut environment = FieldEnvironment::new(config, cases.clone(), copies, 1, 16, threads);
+    let actions = vec![0.1; copies * environment.actions() * environment.agents()];
     environment.step(&actions);
     let (begin, mut steps) = (Instant::now(), 0);
     while begin.elapsed().as_secs_f64() < ENVIRONMENT_SECONDS {
         std::hint::black_box(environment.step(&actions));
-        steps += ENVIRONMENTS;
+        steps += copies;
     }
     steps as f64 / begin.elapsed().as_secs_f64()
 }

@@ -3,7 +3,7 @@
 use super::chunk::Chunks;
 use super::replay::Worker;
 use super::simd::Real;
-use crate::backend::{Arranged, Steps};
+use crate::backend::{Arranged, Steps, Told};
 use crate::threads::Threads;
 use crate::trace::Input;
 use std::sync::Arc;
@@ -65,8 +65,14 @@ impl<T: Real> Steps<T> for ChunksInProgress<T> {
         });
     }
 
-    fn read(&self, slot: usize, to: &mut [T]) {
-        let per_chunk = to.chunks_mut(self.chunks.plan().value_len[slot]);
+    fn read(&self, what: Told, to: &mut [T]) {
+        let plan = self.chunks.plan();
+        let slot = match what {
+            Told::Record(index) => plan.records[index].value,
+            Told::State(index) => plan.states[index].value,
+            Told::Term(index) => plan.terms[index].0,
+        };
+        let per_chunk = to.chunks_mut(plan.value_len[slot]);
         for (c, (part, to)) in self.parts.iter().zip(per_chunk).enumerate() {
             self.chunks.members(self.samples, c).unpack(&part.worker.values[slot], to, 0, 1);
         }

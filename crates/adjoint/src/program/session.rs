@@ -2,8 +2,9 @@
 //! inputs and first states once, then sequences in, records out. Every sample may be started again at any
 //! time.
 
+use super::launched::Launched;
 use super::{Inputs, Program};
-use crate::backend::Steps;
+use crate::backend::{Steps, Told};
 use crate::cpu::Real;
 use crate::plan::Plan;
 use crate::threads::Threads;
@@ -17,13 +18,27 @@ pub struct Session<T: Real> {
 }
 
 impl<T: Real> Session<T> {
-    /// Starts the samples of a run without steps: parameters, fixed inputs and states are given.
+    /// Starts the samples of a run without steps on this machine's CPU: parameters, fixed inputs and states
+    /// are given.
     ///
     /// # Panics
     /// If an input is missing or has a wrong length.
     pub fn new(program: &Program<T>, inputs: &Inputs<'_, T>) -> Session<T> {
         let run = inputs.arranged(program.plan());
         Session { samples: run.samples, steps: program.cpu.clone().start(&run), program: program.clone() }
+    }
+
+    /// The same where these threads run programs. All steps must be made with them.
+    ///
+    /// # Panics
+    /// If an input is missing or has a wrong length.
+    pub fn on(threads: &Threads, program: &Program<T>, inputs: &Inputs<'_, T>) -> Session<T> {
+        if threads.backend().is_none() {
+            return Session::new(program, inputs);
+        }
+        let run = inputs.arranged(program.plan());
+        let steps = Box::new(Launched::new(program, &run));
+        Session { samples: run.samples, steps, program: program.clone() }
     }
 
     fn plan(&self) -> &Plan {
@@ -56,7 +71,7 @@ impl<T: Real> Session<T> {
 
     /// A record of the last step, `[samples][size]`.
     pub fn record(&self, record: Record) -> Vec<T> {
-        self.read(self.plan().records[record.index].value, record.shape.size())
+        self.read(Told::Record(record.index), record.shape.size())
     }
 
     /// The same, copied to where the caller wants it.
@@ -65,22 +80,22 @@ impl<T: Real> Session<T> {
     /// If `to` has another length.
     pub fn copy_record(&self, record: Record, to: &mut [T]) {
         assert_eq!(to.len(), self.samples * record.shape.size(), "numbers of all samples");
-        self.steps.read(self.plan().records[record.index].value, to);
+        self.steps.read(Told::Record(record.index), to);
     }
 
     /// A state after the last step, `[samples][size]`.
     pub fn state(&self, state: Input) -> Vec<T> {
-        self.read(self.plan().states[state.state_index()].value, state.size())
+        self.read(Told::State(state.state_index()), state.size())
     }
 
     /// A term in the last step, without a weight: one number per sample.
     pub fn term(&self, term: Term) -> Vec<T> {
-        self.read(self.plan().terms[term.0].0, 1)
+        self.read(Told::Term(term.0), 1)
     }
 
-    fn read(&self, slot: usize, size: usize) -> Vec<T> {
+    fn read(&self, what: Told, size: usize) -> Vec<T> {
         let mut all = vec![T::default(); self.samples * size];
-        self.steps.read(slot, &mut all);
+        self.steps.read(what, &mut all);
         all
     }
 }

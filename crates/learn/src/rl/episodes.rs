@@ -96,7 +96,7 @@ impl Episodes {
         let nothing = Inputs::new(copies, 0, &[]);
         let nothing = zeros.iter().fold(nothing, |inputs, (input, zeros)| inputs.with(*input, zeros));
         Episodes {
-            session: Session::new(&program, &nothing),
+            session: Session::on(threads, &program, &nothing),
             terms: step.terms.iter().map(|(term, handle)| (*handle, term.weight(&config))).collect(),
             copies: (0..copies).map(|_| Episode::default()).collect(),
             cost_unit: 1.0,
