@@ -171,6 +171,7 @@ class Environments:
         local: bool = False,
         normalized: bool = False,
         threads: int | None = None,
+        device: str = "cpu",
     ) -> Self: ...
     def reset(
         self, seeds: list[int | None], mask: list[bool]

@@ -93,6 +93,7 @@ def make_environments(
     action_units: str,
     steps: int | None,
     threads: int | None,
+    device: str,
     autoreset: str = "Disabled",
 ) -> Environments:
     """The native environments, with arguments checked as far as Python can."""
@@ -109,6 +110,7 @@ def make_environments(
         local=local,
         normalized=action_units == "normalized",
         threads=None if threads is None else count_of("threads", threads),
+        device=device,
     )
 
 
@@ -125,6 +127,7 @@ class FieldEnv(gymnasium.Env[Numbers, Numbers]):
         action_units: "physical", shape `(actions, agents)`, or "normalized", flat and from -1 to 1.
         max_episode_steps: decisions in an episode; those of the preset if left out.
         threads: threads; as many as are worth it if left out.
+        device: where the physics is computed: "cpu", "cuda", or "cuda:N" for the GPU number N.
         render_mode: "rgb_array" or "human".
     """
 
@@ -142,6 +145,7 @@ class FieldEnv(gymnasium.Env[Numbers, Numbers]):
         action_units: str = "physical",
         max_episode_steps: int | None = None,
         threads: int | None = None,
+        device: str = "cpu",
         render_mode: str | None = None,
     ) -> None:
         self.render_mode = render.checked(render_mode)
@@ -156,6 +160,7 @@ class FieldEnv(gymnasium.Env[Numbers, Numbers]):
             action_units=action_units,
             steps=max_episode_steps,
             threads=threads,
+            device=device,
         )
         self.observation_space = observation_space(self._environments)
         self.action_space = action_space(self._environments)
@@ -236,6 +241,7 @@ class FieldVectorEnv(gymnasium.vector.VectorEnv[Numbers, Numbers, NDArray[Any]])
         action_units: str = "physical",
         max_episode_steps: int | None = None,
         threads: int | None = None,
+        device: str = "cpu",
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
     ) -> None:
@@ -255,6 +261,7 @@ class FieldVectorEnv(gymnasium.vector.VectorEnv[Numbers, Numbers, NDArray[Any]])
             action_units=action_units,
             steps=max_episode_steps,
             threads=threads,
+            device=device,
             autoreset=mode,
         )
         self.num_envs = num_envs

@@ -45,6 +45,7 @@ class FieldParallelEnv(ParallelEnv[str, Numbers, Numbers]):  # type: ignore[misc
         action_units: str = "physical",
         max_cycles: int | None = None,
         threads: int | None = None,
+        device: str = "cpu",
         render_mode: str | None = None,
     ) -> None:
         self.render_mode = pictures.checked(render_mode)
@@ -59,6 +60,7 @@ class FieldParallelEnv(ParallelEnv[str, Numbers, Numbers]):  # type: ignore[misc
             action_units=action_units,
             steps=max_cycles,
             threads=threads,
+            device=device,
         )
         self.metadata = {
             "name": f"cinoc_{self._environments.task}_v0",
@@ -182,6 +184,7 @@ def parallel_env(task: Any, agents: int | None = None, **options: Any) -> FieldP
         action_units: "physical", or "normalized": from -1 to 1.
         max_cycles: decisions in an episode; those of the preset if left out.
         threads: threads; as many as are worth it if left out.
+        device: where the physics is computed: "cpu", "cuda", or "cuda:N" for the GPU number N.
         render_mode: "rgb_array" or "human".
     """
     return FieldParallelEnv(task, agents, **options)

@@ -20,6 +20,7 @@ use pyo3::{IntoPyObjectExt, intern};
 
 use crate::autoreset::{Autoreset, Copies, Stepped};
 use crate::errors::{RunError, guarded, raised, wrong};
+use crate::measures::device_of;
 use crate::tasks::{config_of, task_of};
 
 /// Copies of the physics per chunk, as the RL baselines have it.
@@ -62,7 +63,7 @@ struct Shapes {
 impl Environments {
     #[new]
     #[pyo3(signature = (task, copies, *, agents=None, hold=1, steps=None, preset="default", config=None,
-        autoreset="Disabled", local=false, normalized=false, threads=None))]
+        autoreset="Disabled", local=false, normalized=false, threads=None, device="cpu"))]
     fn new(
         py: Python<'_>,
         task: &Bound<'_, PyAny>,
@@ -76,6 +77,7 @@ impl Environments {
         local: bool,
         normalized: bool,
         threads: Option<usize>,
+        device: &str,
     ) -> PyResult<Environments> {
         if copies == 0 || copies > MOST_COPIES {
             return Err(wrong(format!("{copies} environments were asked for; use 1 to {MOST_COPIES}")));
@@ -83,6 +85,7 @@ impl Environments {
         if threads == Some(0) {
             return Err(wrong("threads = 0; use 1 or more, or leave it out"));
         }
+        let device = device_of(device)?;
         let autoreset = Autoreset::named(autoreset).map_err(wrong)?;
         let settings = match config {
             Some(config) => config.copy()?,
@@ -102,7 +105,7 @@ impl Environments {
         Needs::environments(&config, copies).check().map_err(raised)?;
 
         // the cases of a PDE written in Python are drawn by Python
-        let started = guarded(|| py.detach(|| start(&config, copies, hold, threads)))?
+        let started = guarded(|| py.detach(|| start(&config, copies, hold, threads, device)))?
             .map(|episodes| Copies::new(episodes, autoreset, local))
             .map_err(raised)?;
         let (rows, agents) = (policy::actions(&config), config.agents);
@@ -382,6 +385,7 @@ fn start(
     copies: usize,
     hold: usize,
     asked: Option<usize>,
+    device: Device,
 ) -> Result<Episodes, cinoc::Failure> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     // the cases of a PDE written in Python change with its code, which the cache does not know
@@ -396,13 +400,13 @@ fn start(
         let worth = copies * config.state_size() / WORTH_A_THREAD;
         Threads::new(asked.unwrap_or(worth.clamp(1, processors)).min(copies.div_ceil(TOGETHER)))
     };
-
     let first = UNIT_CASES.min(pool);
+    // the unit of rewards is the same whatever the device
     let mut measured = Episodes::new(config, cases.clone(), first, hold, TOGETHER, &threads(first)?);
     (0..first).for_each(|copy| measured.begin(copy, seed, copy as u64));
     let unit = measured.first_cost();
     drop(measured);
-    let mut episodes = Episodes::new(config, cases, copies, hold, TOGETHER, &threads(copies)?);
+    let mut episodes = Episodes::new(config, cases, copies, hold, TOGETHER, &device.with(threads(copies)?)?);
     episodes.set_cost_unit(unit);
     Ok(episodes)
 }

@@ -9,6 +9,7 @@ import pytest
 from conftest import SMALL
 
 import cinoc
+from cinoc.gym import FieldEnv
 
 NO_GPU = r"no CUDA device: .+; leave out --device cuda"
 SHORT = {"time.steps": 5}
@@ -47,7 +48,14 @@ def physics(device: str) -> bytes:
     return z.tobytes()
 
 
-WORK = [train, resume, evaluate, sweep, rollout, gradients, physics]
+def environment(device: str) -> bytes:
+    env = FieldEnv("heat1d", device=device)
+    env.reset(seed=1)
+    seen: bytes = env.step(np.zeros(env.action_space.shape or (), np.float32))[0].tobytes()
+    return seen
+
+
+WORK = [environment, train, resume, evaluate, sweep, rollout, gradients, physics]
 
 
 @pytest.mark.parametrize("work", WORK)
