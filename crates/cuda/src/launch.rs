@@ -135,6 +135,30 @@ fn placed<'a, X>(lists: &'a [&'a [X]], first: usize) -> impl Iterator<Item = (us
     lists.iter().scan(first, |at, list| Some((std::mem::replace(at, *at + list.len()), *list)))
 }
 
+/// How much of the device a run takes.
+struct Extent {
+    /// Teams of the sweep.
+    teams: usize,
+    /// Blocks that add up what the parameters get late; 0 if nothing is late.
+    adding: usize,
+    /// Rows that contribute to the gradient of the parameters.
+    rows: usize,
+}
+
+/// Where everything lies that belongs to a run.
+struct Layout<T> {
+    arguments: Arguments<T>,
+    /// Memory of the kernel that adds up what comes late.
+    late: u64,
+    gradient: u64,
+    /// All answers, and the first of every kind in them.
+    answers: u64,
+    answers_at: [usize; 6],
+    /// Blocks that work on the parameters, and the sums of squares that they leave.
+    blocks: usize,
+    squares: u64,
+}
+
 /// A program on the device.
 pub(crate) struct OnDevice<T> {
     /// Kernels by their entry; each is compiled when it is first needed.
@@ -259,114 +283,162 @@ impl<T: Real + DeviceRepr + ValidAsZeroBits> OnDevice<T> {
         Ok(wanted.min(*self.most[entry as usize].get_or_init(|| most)))
     }
 
+    /// How much of the device a run takes. Kernels that are missing are compiled.
+    fn extent(&self, entry: Entry, samples: usize) -> Result<Extent, String> {
+        let late = entry == Entry::GradientStored && self.code.late.needed;
+        self.prepare(if late {
+            &[Entry::GradientStored, Entry::Late]
+        } else {
+            std::slice::from_ref(&entry)
+        })?;
+        let adding = match late {
+            true => self.teams(Entry::Late, &self.kernel(Entry::Late)?.sweep, samples * PARTS)?,
+            false => 0,
+        };
+        let rows = if entry == Entry::Forward { 0 } else { samples * if late { 1 + PARTS } else { 1 } };
+        Ok(Extent { teams: self.teams(entry, &self.kernel(entry)?.sweep, samples)?, adding, rows })
+    }
+
+    /// Sends what a run is given, and reserves memory for what it makes. Parameters that are kept on the
+    /// device are not sent.
+    fn lay_out(
+        &self,
+        rooms: &mut Rooms<T>,
+        entry: Entry,
+        job: &Job<'_, T>,
+        kept: Option<u64>,
+        extent: &Extent,
+    ) -> Result<Layout<T>, String> {
+        let (code, run, stream) = (&self.code, job.run, &self.stream);
+        let bytes = |at: usize| (at * size_of::<T>()) as u64;
+        let params: &[&[T]] = if kept.is_some() { &[] } else { &[run.params] };
+        let kinds: [&[&[T]]; 4] = [params, &run.fixed, &run.states, &run.sequences];
+        let (given_at, all) = together(kinds.map(|lists| lists.iter().map(|list| list.len()).sum()));
+        let lists = kinds.into_iter().zip(given_at).flat_map(|(lists, first)| placed(lists, first));
+        let given = reserve(stream, &mut rooms.given, all)?;
+        rooms.docks[0].send(stream, &lists.collect::<Vec<_>>(), given)?;
+        let mut given = given_at.map(|at| given + bytes(at));
+        given[0] = kept.unwrap_or(given[0]);
+        let weights = reserve(stream, &mut rooms.weights, run.weights.len() * run.steps)?;
+        rooms.docks_of_terms[0].send(stream, &placed(&run.weights, 0).collect::<Vec<_>>(), weights)?;
+
+        let memory = reserve(stream, &mut rooms.memory, extent.teams * code.memory)?;
+        let history = if extent.rows > 0 { extent.teams * (run.steps + 1) * code.history } else { 0 };
+        let history = reserve(stream, &mut rooms.history, history)?;
+        let stored = entry == Entry::GradientStored;
+        let store = if stored { run.samples * run.steps * code.store } else { 0 };
+        let store = reserve(stream, &mut rooms.store, store)?;
+        let parts = reserve(stream, &mut rooms.rows, extent.rows * code.row)?;
+        let late = reserve(stream, &mut rooms.late, extent.adding * code.late.memory)?;
+
+        let lens = job.sizes.kinds().map(|lens| lens.iter().sum());
+        let (answers_at, all) = together(lens);
+        let answers = reserve(stream, &mut rooms.answers, all)?;
+        let [records, ends, gradient, fixed, states, sequences] = answers_at.map(|at| answers + bytes(at));
+        let blocks = lens[2].div_ceil(UPDATED);
+        let terms = reserve(stream, &mut rooms.terms, job.sizes.terms + 2 * blocks)?;
+        Ok(Layout {
+            arguments: Arguments {
+                given,
+                weights,
+                tables: self.tables.device_ptr(stream).0,
+                indices: self.indices.device_ptr(stream).0,
+                rooms: [memory, history, store],
+                terms,
+                answers: [records, ends, parts, fixed, states, sequences],
+                clocks: self.clocks.device_ptr(stream).0,
+                ..Arguments::of(run)
+            },
+            late,
+            gradient,
+            answers,
+            answers_at,
+            blocks,
+            squares: terms + (job.sizes.terms * size_of::<f64>()) as u64,
+        })
+    }
+
+    /// Launches all kernels of a run; with an update, that of the parameters which are kept.
+    fn start(
+        &self,
+        entry: Entry,
+        extent: &Extent,
+        layout: &Layout<T>,
+        update: Option<(u64, &Rule)>,
+    ) -> Result<(), String> {
+        let stream = &self.stream;
+        let Layout { arguments, late, gradient, blocks, squares, .. } = layout;
+        let Kernel { sweep, add_up, descend } = self.kernel(entry)?;
+        let config = self.launch_config(entry, extent.teams);
+        let failed = |error: DriverError| format!("the device does not start {}: {error}", entry.name());
+        // SAFETY: the kernel takes this structure, and every array has the length that its code expects.
+        unsafe { stream.launch_builder(sweep).arg(arguments).launch(config) }.map_err(failed)?;
+        if extent.adding > 0 {
+            let [_, history, store] = arguments.rooms;
+            let arguments = Arguments { rooms: [*late, history, store], ..*arguments };
+            let (kernel, config) =
+                (self.kernel(Entry::Late)?, self.launch_config(Entry::Late, extent.adding));
+            // SAFETY: as above; the store was written by the launch before.
+            unsafe { stream.launch_builder(&kernel.sweep).arg(&arguments).launch(config) }.map_err(failed)?;
+        }
+        if *blocks == 0 {
+            return Ok(());
+        }
+        let (rows, grid_dim, block_dim) =
+            (extent.rows as i32, (*blocks as u32, 1, 1), (UPDATED as u32, 1, 1));
+        let of_parameters = LaunchConfig { grid_dim, block_dim, shared_mem_bytes: 0 };
+        let mut launch = stream.launch_builder(add_up);
+        launch.arg(arguments).arg(&rows).arg(gradient).arg(squares);
+        // SAFETY: as above; all rows were written by the launches before.
+        unsafe { launch.launch(of_parameters) }.map_err(failed)?;
+        if let Some((kept, rule)) = update {
+            let (factors, clip) = (Sent(rule.factors), T::of(f64::from(rule.clip)));
+            let mut launch = stream.launch_builder(descend);
+            launch.arg(arguments).arg(&factors).arg(&clip).arg(gradient).arg(squares).arg(&kept);
+            // SAFETY: as above; gradient and squares were written by the launch before.
+            unsafe { launch.launch(of_parameters) }.map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for a run and brings back what was asked for.
+    fn fetch(
+        &self,
+        rooms: &mut Rooms<T>,
+        job: &Job<'_, T>,
+        layout: &Layout<T>,
+        rule: Option<&Rule>,
+    ) -> Result<Answer<T>, String> {
+        let (stream, kinds, comes_back) = (&self.stream, job.sizes.kinds(), comes_back(rule));
+        let (terms, squares) = (job.sizes.terms, if rule.is_some() { 2 * layout.blocks } else { 0 });
+        let doubles = [0..terms, terms..terms + squares];
+        let doubles = rooms.docks_of_terms[1].fetch(stream, layout.arguments.terms, &doubles)?;
+        let wanted = (0..kinds.len()).filter(|&kind| comes_back[kind]);
+        let places = wanted.flat_map(|kind| ranges(kinds[kind], layout.answers_at[kind]));
+        let lists = rooms.docks[1].fetch(stream, layout.answers, &places.collect::<Vec<_>>())?;
+        let (mut doubles, mut lists) = (doubles.into_iter(), lists.into_iter());
+        Ok(Answer {
+            terms: doubles.next().unwrap_or_default(),
+            squares: doubles.next().unwrap_or_default(),
+            arrays: std::array::from_fn(|kind| {
+                let count = if comes_back[kind] { kinds[kind].len() } else { 0 };
+                lists.by_ref().take(count).collect()
+            }),
+        })
+    }
+
     fn run(
         &self,
         entry: Entry,
         job: &Job<'_, T>,
         update: Option<(&mut CudaSlice<T>, &Rule)>,
     ) -> Result<Answer<T>, String> {
-        let (code, run, stream) = (&self.code, job.run, &self.stream);
-        let (gradient, stored) = (entry != Entry::Forward, entry == Entry::GradientStored);
-        let late = stored && code.late.needed;
-        self.prepare(if late {
-            &[Entry::GradientStored, Entry::Late]
-        } else {
-            std::slice::from_ref(&entry)
-        })?;
-        let Kernel { sweep, add_up, descend } = self.kernel(entry)?;
-        let teams = self.teams(entry, sweep, run.samples)?;
-        let adding = match late {
-            true => self.teams(Entry::Late, &self.kernel(Entry::Late)?.sweep, run.samples * PARTS)?,
-            false => 0,
-        };
-        let rows = run.samples * if late { 1 + PARTS } else { 1 };
+        let extent = self.extent(entry, job.run.samples)?;
         let mut rooms = self.rooms.lock().map_err(|_| "an earlier launch failed")?;
-        let rooms = &mut *rooms;
-        let params: &[&[T]] = if update.is_some() { &[] } else { &[run.params] };
-        let kinds: [&[&[T]]; 4] = [params, &run.fixed, &run.states, &run.sequences];
-        let (given_at, all) = together(kinds.map(|lists| lists.iter().map(|list| list.len()).sum()));
-        let lists = kinds.into_iter().zip(given_at).flat_map(|(lists, first)| placed(lists, first));
-        let lists: Vec<(usize, &[T])> = lists.collect();
-        let bytes = |at: usize| (at * size_of::<T>()) as u64;
-        let given = reserve(stream, &mut rooms.given, all)?;
-        rooms.docks[0].send(stream, &lists, given)?;
-        let mut given = given_at.map(|at| given + bytes(at));
-        if let Some((kept, _)) = &update {
-            given[0] = kept.device_ptr(stream).0;
-        }
-        let lens = job.sizes.kinds().map(|lens| lens.iter().sum());
-        let (terms, params) = (job.sizes.terms, lens[2]);
-        let (answers_at, all) = together(lens);
-        let memory = reserve(stream, &mut rooms.memory, teams * code.memory)?;
-        let history = if gradient { teams * (run.steps + 1) * code.history } else { 0 };
-        let history = reserve(stream, &mut rooms.history, history)?;
-        let store = if stored { run.samples * run.steps * code.store } else { 0 };
-        let store = reserve(stream, &mut rooms.store, store)?;
-        let parts = reserve(stream, &mut rooms.rows, if gradient { rows * code.row } else { 0 })?;
-        let memory_late = reserve(stream, &mut rooms.late, adding * code.late.memory)?;
-        let answers = reserve(stream, &mut rooms.answers, all)?;
-        let [records, ends, sum, fixed, states, sequences] = answers_at.map(|at| answers + bytes(at));
-        let weights: Vec<(usize, &[f64])> = placed(&run.weights, 0).collect();
-        let weights_at = reserve(stream, &mut rooms.weights, run.weights.len() * run.steps)?;
-        rooms.docks_of_terms[0].send(stream, &weights, weights_at)?;
-        let blocks = params.div_ceil(UPDATED);
-        let terms_at = reserve(stream, &mut rooms.terms, terms + 2 * blocks)?;
-        let squares_at = terms_at + (terms * size_of::<f64>()) as u64;
-        let arguments = Arguments {
-            given,
-            weights: weights_at,
-            tables: self.tables.device_ptr(stream).0,
-            indices: self.indices.device_ptr(stream).0,
-            rooms: [memory, history, store],
-            terms: terms_at,
-            answers: [records, ends, parts, fixed, states, sequences],
-            clocks: self.clocks.device_ptr(stream).0,
-            ..Arguments::of(run)
-        };
-        let config = self.launch_config(entry, teams);
-        let failed = |error: DriverError| format!("the device does not start {}: {error}", entry.name());
-        // SAFETY: the kernel takes this structure, and every array has the length that its code expects.
-        unsafe { stream.launch_builder(sweep).arg(&arguments).launch(config) }.map_err(failed)?;
-        if late {
-            let arguments = Arguments { rooms: [memory_late, history, store], ..arguments };
-            let (kernel, config) = (self.kernel(Entry::Late)?, self.launch_config(Entry::Late, adding));
-            // SAFETY: as above; the store was written by the launch before.
-            unsafe { stream.launch_builder(&kernel.sweep).arg(&arguments).launch(config) }.map_err(failed)?;
-        }
-        let (rows, grid_dim, block_dim) = (rows as i32, (blocks as u32, 1, 1), (UPDATED as u32, 1, 1));
-        let of_parameters = LaunchConfig { grid_dim, block_dim, shared_mem_bytes: 0 };
-        if params > 0 {
-            let mut launch = stream.launch_builder(add_up);
-            launch.arg(&arguments).arg(&rows).arg(&sum).arg(&squares_at);
-            // SAFETY: as above; all rows were written by the launches before.
-            unsafe { launch.launch(of_parameters) }.map_err(failed)?;
-        }
-        let comes_back = comes_back(update.as_ref().map(|(_, rule)| *rule));
-        let mut squares = 0;
-        if let (Some((kept, rule)), true) = (update, params > 0) {
-            let (factors, clip) = (Sent(rule.factors), T::of(f64::from(rule.clip)));
-            let kept = kept.device_ptr(stream).0;
-            let mut launch = stream.launch_builder(descend);
-            launch.arg(&arguments).arg(&factors).arg(&clip).arg(&sum).arg(&squares_at).arg(&kept);
-            // SAFETY: as above; gradient and squares were written by the launch before.
-            unsafe { launch.launch(of_parameters) }.map_err(failed)?;
-            squares = 2 * blocks;
-        }
-        let of_terms = [0..terms, terms..terms + squares];
-        let mut of_terms = rooms.docks_of_terms[1].fetch(stream, terms_at, &of_terms)?.into_iter();
-        let kinds = job.sizes.kinds();
-        let wanted = (0..kinds.len()).filter(|&kind| comes_back[kind]);
-        let places = wanted.flat_map(|kind| ranges(kinds[kind], answers_at[kind]));
-        let mut lists = rooms.docks[1].fetch(stream, answers, &places.collect::<Vec<_>>())?.into_iter();
-        let arrays = std::array::from_fn(|kind| {
-            let count = if comes_back[kind] { kinds[kind].len() } else { 0 };
-            lists.by_ref().take(count).collect()
-        });
-        Ok(Answer {
-            terms: of_terms.next().unwrap_or_default(),
-            arrays,
-            squares: of_terms.next().unwrap_or_default(),
-        })
+        let update = update.map(|(kept, rule)| (kept.device_ptr(&self.stream).0, rule));
+        let layout = self.lay_out(&mut rooms, entry, job, update.map(|(kept, _)| kept), &extent)?;
+        self.start(entry, &extent, &layout, update)?;
+        self.fetch(&mut rooms, job, &layout, update.map(|(_, rule)| rule))
     }
 }
 
