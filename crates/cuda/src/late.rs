@@ -12,6 +12,7 @@ use crate::places::{ALIGNED, Places, Store, copy, filled};
 use crate::schedule::Schedule;
 use cinoc_adjoint::backend::{Op, Plan};
 use std::collections::HashMap;
+use std::fmt::Write;
 
 /// Parts that the steps of a sample are cut into, each added up by one block. The same for all batches, so
 /// that a sample contributes the same bits to each.
@@ -57,6 +58,40 @@ fn sums(plan: &Plan, back: &Reversed, setup_back: &Reversed) -> Vec<Slot> {
             return found;
         }
     }
+}
+
+/// Code of a place in the store of a step.
+fn in_store(at: impl std::fmt::Display) -> String {
+    format!("(store + size_t(t) * STORE + {at})")
+}
+
+/// The place in the store that a call copies something to, and what.
+fn kept_by(call: &Call) -> Option<(String, Slot)> {
+    let (_, rest) = call.text.split_once(in_store("").trim_end_matches(')'))?;
+    let (at, _) = rest.split_once(')').filter(|_| call.writes.is_empty())?;
+    Some((in_store(at), call.reads.first()?.0))
+}
+
+/// Lets what is kept be computed where it is kept, instead of being copied there, if nothing is written to its
+/// slot afterwards and the slot is in global memory. Returns code that declares the places of such slots.
+pub fn stay(calls: &mut Vec<Call>, is_far: impl Fn(Slot) -> bool, known: &[Slot]) -> String {
+    let mut declared = String::new();
+    let mut i = 0;
+    while i < calls.len() {
+        let found = kept_by(&calls[i]).filter(|(_, slot)| {
+            let touched = |call: &&Call| call.touched().any(|(other, ..)| other == *slot);
+            let begun = calls.iter().find(touched).is_some_and(|call| call.begins(*slot));
+            let written = |call: &Call| call.writes.iter().any(|(other, _)| other == slot);
+            begun && is_far(*slot) && !known.contains(slot) && !calls[i..].iter().any(written)
+        });
+        let Some((place, slot)) = found else {
+            i += 1;
+            continue;
+        };
+        calls.remove(i);
+        let _ = writeln!(declared, "T *const {0} = {place}; (void){0};", slot.name());
+    }
+    declared
 }
 
 /// Whether a call of a step does nothing but add to such slots.
@@ -141,8 +176,7 @@ impl Late {
         let at = stored.place(slot).filter(|_| writes == 0).unwrap_or_else(|| {
             let (at, n) = (self.store, size(op, slot).expect("a slot that the rule reads"));
             self.store += n.next_multiple_of(ALIGNED);
-            let place = format!("(store + size_t(t) * STORE + {at})");
-            self.back.push(copy(n, &place, &slot.name()).flat(slot));
+            self.back.push(copy(n, &in_store(at), &slot.name()).flat(slot));
             at
         });
         let kept = Slot::Kept(self.kept.len());

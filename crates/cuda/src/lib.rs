@@ -27,6 +27,7 @@
 
 mod calls;
 pub mod compile;
+mod cuts;
 mod device;
 mod executable;
 mod fields;

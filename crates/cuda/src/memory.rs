@@ -152,6 +152,11 @@ impl Memory {
         self.places.get(&slot).is_some_and(|(near, _)| *near)
     }
 
+    /// Whether all of a slot lies in global memory.
+    pub fn is_far(&self, slot: Slot) -> bool {
+        self.places.get(&slot).is_some_and(|(near, _)| !near)
+    }
+
     /// Code that declares all slots and the teams.
     pub fn declarations(&self) -> String {
         let mut text = String::new();

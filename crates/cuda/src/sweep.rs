@@ -5,6 +5,7 @@
 //! history; with a store, values that take much arithmetic go there instead of being computed again.
 
 use crate::calls::{Call, Slot};
+use crate::cuts::cut_at_once;
 use crate::executable::Entry;
 use crate::fields::{Fields, Stored};
 use crate::halves::pair;
@@ -71,8 +72,8 @@ pub struct LateCode {
     pub memory: usize,
 }
 
-/// Bytes of shared memory of such a block: several of them share a processor.
-const SHARED_APART: usize = 48 << 10;
+/// Bytes of shared memory of such a block.
+const SHARED_APART: usize = 96 << 10;
 
 /// The device functions, in the order they need each other.
 const FUNCTIONS: [&str; 11] = [
@@ -208,6 +209,7 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
         known.iter().partition(|slot| plan.stored.iter().any(|&i| Slot::Value(i) == **slot));
     let mut together = |lists: &[&[Call]], fate: Stored| -> Vec<Call> {
         let mut calls = lists.concat();
+        cut_at_once(&mut calls);
         pair(&mut calls);
         separate(&mut calls, &known, &mut lengths, plan);
         fields.keep(&mut calls, &fixed, &stored, fate);
@@ -219,7 +221,7 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
         together(&[&sequences, rerun, &seeds, back, &carried, &dsequences], fate)
     };
     let back_again = back(&again, &step_back, Stored::OfNoUse);
-    let back_stored = back(&beside_stored, &late.back, Stored::Given);
+    let mut back_stored = back(&beside_stored, &late.back, Stored::Given);
 
     let everything =
         [&params, &constants, &given, &setup, &setup_back, &step, &step_first, &back_again, &back_stored]
@@ -231,6 +233,8 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
     fetched.extend(plan.stored.iter().map(|&slot| Slot::Value(slot)));
     let memory =
         Memory::place(plan, &lengths, (&fields.list, &tables.matrices), everything, &fetched, spread, number);
+
+    let staying = late::stay(&mut back_stored, |slot| memory.is_far(slot), &known);
 
     // copies that every block makes for itself
     let of_all = |call: &&Call| memory.is_everywhere(call.writes[0].0);
@@ -331,6 +335,9 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
         schedule.line("for (int t = a.steps - 1; t >= 0; t--) {");
         schedule.line(&memory.of_step());
         schedule.line(&places_in_store);
+        if stored {
+            schedule.line(&staying);
+        }
         schedule.line("if (t > 0) {");
         schedule.line(&send(&fetched, &memory, "(t - 1)"));
         schedule.line("}");

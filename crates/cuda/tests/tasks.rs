@@ -65,6 +65,23 @@ fn feature_maps_of_a_field_with_ends() {
     }
 }
 
+/// With many agents tiles are wider, rectifiers are reversed by the call before, and the adjoint of the first layer takes
+/// two passes.
+#[test]
+fn many_agents() {
+    let config = config("heat2d", "paper", &["agents=128", "time.steps=1"]);
+    let trace = ClosedLoop::<f32>::for_training(&config, 1).program().trace().clone();
+    let spread = Spread { threads: 256, cluster: 4, shared: 200_000, timed: false };
+    let text = generate(&Plan::new(&trace, 1), spread, 4).text;
+    let code = text.split_once("ENTRY gradient_stored").unwrap().1;
+    assert!(
+        code.contains("conv_patch<12, 12, 16, 32, 128, 4, 8>") && code.contains("conv_patch_reverse_few<")
+    );
+    assert!(!code.contains("rectified<"));
+    let (_folder, host) = host(4);
+    check::<f32>(&host, &config, 2e-4);
+}
+
 /// Clip and Adam, where the code runs.
 #[test]
 fn updates() {

@@ -14,7 +14,7 @@ FUNCTION void conv_patch(Team team, const T *x, const T *w, const T *b, T *y) {
             if (i + a < 1 || i + a > PX) continue;
             // the taps of one line and their channels follow each other
             const T *const from = x + ((i + a - 1) * PY + j + left - 1) * IN * AGENTS + n0;
-            accumulate_by_warp<TM, TN, 2, 4, 1, OUT, AGENTS, 1, m_edge || k_edge, n_edge || k_edge>(
+            accumulate_by_warp<TM, TN, 2, (TN > 4 ? 2 : 4), 1, OUT, AGENTS, 1, m_edge || k_edge, n_edge || k_edge>(
                 lane, w + (a * 3 + left) * IN * OUT + m0, from, OUT - m0, AGENTS - n0, (right - left) * IN, sum);
         }
         UNROLL for (int r = 0; r < TM; r++) {
@@ -42,7 +42,7 @@ template <int N> FUNCTION void rectified(Team team, const T *y, T *dy) {
 }
 
 template <int PX, int PY, int IN, int OUT, int AGENTS, int MODE, int TM, int TN>
-FUNCTION void conv_patch_reverse_x(Team team, const T *w, const T *dy, T *dx) {
+FUNCTION void conv_patch_reverse_x(Team team, const T *w, const T *dy, T *dx, const T *seen) {
     constexpr int across = (AGENTS + 4 * TN - 1) / (4 * TN), tiles = (IN + 8 * TM - 1) / (8 * TM) * across;
     constexpr bool m_edge = IN % (8 * TM) != 0, n_edge = AGENTS % (4 * TN) != 0, k_edge = OUT % 16 != 0;
     ROLLED for (int item = team.me; item < PX * PY * tiles * 32; item += team.size) {
@@ -52,12 +52,41 @@ FUNCTION void conv_patch_reverse_x(Team team, const T *w, const T *dy, T *dx) {
         ROLLED for (int tap = 0; tap < 9; tap++) {
             const int qi = i - tap / 3 + 1, qj = j - tap % 3 + 1;
             if (qi < 0 || qj < 0 || qi >= PX || qj >= PY) continue;
-            accumulate_by_warp<TM, TN, 4, 2, OUT, 1, AGENTS, 1, m_edge || k_edge, n_edge || k_edge>(
+            accumulate_by_warp<TM, TN, 4, (TN > 4 ? 1 : 2), OUT, 1, AGENTS, 1, m_edge || k_edge, n_edge || k_edge>(
                 lane, w + (tap * IN + m0) * OUT, dy + (qi * PY + qj) * OUT * AGENTS + n0, IN - m0, AGENTS - n0, OUT, sum);
         }
-        T *const to = dx + (p * IN + m0) * AGENTS + n0;
-        put_tile<MODE, AGENTS, TM, TN, m_edge || n_edge>(lane, to, IN - m0, AGENTS - n0, sum);
+        const int at = (p * IN + m0) * AGENTS + n0;
+        put_tile<MODE, AGENTS, TM, TN, m_edge || n_edge>(lane, dx + at, IN - m0, AGENTS - n0, sum, seen ? seen + at : seen);
     }
+}
+
+// The same for few channels, which would leave most of a tile empty: first what every point passes on through its taps,
+// for all taps and channels at once, then what each point gets.
+template <int PX, int PY, int IN, int OUT, int AGENTS, int MODE, int TM, int TN>
+FUNCTION void conv_patch_reverse_few(Team team, const T *w, const T *dy, T *dx) {
+    constexpr int ROWS_OF_TAPS = 9 * IN, across = (AGENTS + 4 * TN - 1) / (4 * TN);
+    constexpr int tiles = (ROWS_OF_TAPS + 8 * TM - 1) / (8 * TM) * across;
+    constexpr bool m_edge = ROWS_OF_TAPS % (8 * TM) != 0, n_edge = AGENTS % (4 * TN) != 0, k_edge = OUT % 16 != 0;
+    ROLLED for (int item = team.me; item < PX * PY * tiles * 32; item += team.size) {
+        const int lane = item % 32, tile = item / 32 % tiles, p = item / 32 / tiles;
+        const int m0 = tile / across * 8 * TM, n0 = tile % across * 4 * TN;
+        T sum[TM][TN] = {};
+        accumulate_by_warp<TM, TN, 4, 2, OUT, 1, AGENTS, 1, m_edge || k_edge, n_edge || k_edge>(
+            lane, w + m0 * OUT, dy + p * OUT * AGENTS + n0, ROWS_OF_TAPS - m0, AGENTS - n0, OUT, sum);
+        T *const to = team.room + (p * ROWS_OF_TAPS + m0) * AGENTS + n0;
+        put_tile<WRITE, AGENTS, TM, TN, m_edge || n_edge>(lane, to, ROWS_OF_TAPS - m0, AGENTS - n0, sum);
+    }
+    meet(team);
+    fill<PX * PY * IN * AGENTS, MODE, 2>(team, dx, [&](int at) {
+        const int agent = at % AGENTS, k = at / AGENTS % IN, p = at / AGENTS / IN, i = p / PY, j = p % PY;
+        T sum = 0;
+        UNROLL for (int tap = 0; tap < 9; tap++) {
+            const int qi = i - tap / 3 + 1, qj = j - tap % 3 + 1;
+            const bool inside = unsigned(qi) < PX && unsigned(qj) < PY;
+            if (inside) sum += team.room[((qi * PY + qj) * ROWS_OF_TAPS + tap * IN + k) * AGENTS + agent];
+        }
+        return sum;
+    });
 }
 
 // Adjoints of weights and bias. Of those of the weights, transposed, rows are outputs, columns taps and channels, and
@@ -82,7 +111,9 @@ FUNCTION void conv_patch_reverse_w(Team team, const T *x, const T *dy, T *dw, T 
             beside[c] = tap % 3 - 1;
             shift[c] = (((tap / 3 - 1) * PY + beside[c]) * IN + n % IN) * AGENTS + t * KV;
         }
-        UNROLL_BY(2) for (int p = first; p < end; p++) {
+        // two rounds at a time: the numbers of the next are asked for before those of this one are multiplied
+        constexpr int rounds = (AGENTS + 4 * KV - 1) / (4 * KV);
+        UNROLL_BY(rounds > 1 && TN > 6 ? 1 : 2) for (int p = first; p < end; p++) {
             const int i = p / PY, j = p % PY;
             UNROLL_BY(2) for (int k = 0; k < AGENTS; k += 4 * KV) {
                 T left[TM][KV], right[KV][NT];

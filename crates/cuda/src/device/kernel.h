@@ -27,7 +27,8 @@ INLINE T limited(T x, T limit) {
 #if CLUSTER > 1
 #define ENTRY extern "C" __global__ void __launch_bounds__(THREADS, 1) __cluster_dims__(CLUSTER, 1, 1)
 #elif defined(LATE_KERNEL)
-#define ENTRY extern "C" __global__ void __launch_bounds__(THREADS, 2)
+// a block alone on its processor has registers for wide tiles
+#define ENTRY extern "C" __global__ void __launch_bounds__(THREADS, 1)
 #else
 #define ENTRY extern "C" __global__ void __launch_bounds__(THREADS, 1)
 #endif

@@ -119,19 +119,36 @@ INLINE void each_of_lane(int lane, int rows, int cols, const T (&sum)[TM][TN], T
     }
 }
 
-// Puts the numbers of a lane into a matrix whose rows are N apart.
+// No values that a rectifier saw: nothing is cut.
+#define NOT_CUT nullptr
+
+// A number for a place with `old` in it, or 0 where the rectifier has cut.
+template <int MODE> INLINE T cut_to(T old, T x, bool passes) { return !passes ? T(0) : MODE == ADD ? old + x : x; }
+
+// Puts the numbers of a lane into a matrix whose rows are N apart. Where a rectifier saw nothing above 0, it is `seen` at
+// the same places, they become 0.
 template <int MODE, int N, int TM, int TN, bool EDGE>
-INLINE void put_tile(int lane, T *to, int rows, int cols, const T (&sum)[TM][TN]) {
-    if constexpr (!EDGE && N % TN == 0 && (TN == 2 || TN == 4)) {
+INLINE void put_tile(int lane, T *to, int rows, int cols, const T (&sum)[TM][TN], const T *seen = NOT_CUT) {
+    if constexpr (!EDGE && N % TN == 0 && (TN == 2 || TN % 4 == 0)) {
+        constexpr int W = TN == 2 ? 2 : 4;
         UNROLL for (int i = 0; i < TM; i++) {
-            Pack<TN> *const at = reinterpret_cast<Pack<TN> *>(to + (lane / 4 * TM + i) * N + lane % 4 * TN);
-            Pack<TN> run;
-            if (MODE == ADD) run = *at;
-            UNROLL for (int j = 0; j < TN; j++) run.at[j] = MODE == ADD ? run.at[j] + sum[i][j] : sum[i][j];
-            *at = run;
+            UNROLL for (int from = 0; from < TN; from += W) {
+                T *const there = to + (lane / 4 * TM + i) * N + lane % 4 * TN + from;
+                Pack<W> *const at = reinterpret_cast<Pack<W> *>(there);
+                Pack<W> run = {}, of_seen = {};
+                if (MODE == ADD) run = *at;
+                if (seen) of_seen = *reinterpret_cast<const Pack<W> *>(seen + (there - to));
+                UNROLL for (int j = 0; j < W; j++) {
+                    run.at[j] = cut_to<MODE>(run.at[j], sum[i][from + j], !seen || of_seen.at[j] > T(0));
+                }
+                *at = run;
+            }
         }
     } else {
-        each_of_lane<TM, TN>(lane, rows, cols, sum, [&](int m, int n, T x) { put<MODE>(to + m * N + n, x); });
+        each_of_lane<TM, TN>(lane, rows, cols, sum, [&](int m, int n, T x) {
+            const int at = m * N + n;
+            to[at] = cut_to<MODE>(to[at], x, !seen || seen[at] > T(0));
+        });
     }
 }
 
@@ -147,7 +164,7 @@ template <int SIZE, int PARTS, int MODE, class Begin> INLINE void add_parts(cons
 
 // C[m][n] (+)= start + sum over k of A[m][k] B[k][n] by warps; PARTS of them share the terms of a tile.
 template <int M, int N, int K, int AM, int AK, int BK, int BN, int MODE, int START, int TM, int TN, int KV, int PARTS>
-FUNCTION void product_by_warps(Team team, const T *a, const T *b, const T *start, T *c) {
+FUNCTION void product_by_warps(Team team, const T *a, const T *b, const T *start, T *c, const T *seen = NOT_CUT) {
     constexpr int round = 4 * KV, part = (K + PARTS * round - 1) / (PARTS * round) * round;
     constexpr int across = (N + 4 * TN - 1) / (4 * TN), tiles = (M + 8 * TM - 1) / (8 * TM) * across;
     constexpr bool m_edge = M % (8 * TM) != 0, n_edge = N % (4 * TN) != 0, k_edge = K % round != 0;
@@ -162,7 +179,8 @@ FUNCTION void product_by_warps(Team team, const T *a, const T *b, const T *start
         if constexpr (PARTS > 1) {
             put_tile<WRITE, N, TM, TN, m_edge || n_edge>(lane, team.room + (p * M + m0) * N + n0, M - m0, N - n0, sum);
         } else if constexpr (START == ZERO) {
-            put_tile<MODE, N, TM, TN, m_edge || n_edge>(lane, c + m0 * N + n0, M - m0, N - n0, sum);
+            const int at = m0 * N + n0;
+            put_tile<MODE, N, TM, TN, m_edge || n_edge>(lane, c + at, M - m0, N - n0, sum, seen ? seen + at : seen);
         } else {
             each_of_lane<TM, TN>(lane, M - m0, N - n0, sum, [&](int m, int n, T x) {
                 const int at = (m0 + m) * N + n0 + n;

@@ -2,6 +2,7 @@
 
 use super::product::{Product, lane_tile, none};
 use super::*;
+use crate::late;
 
 /// Sizes of a convolution.
 struct Sizes {
@@ -74,6 +75,12 @@ pub fn forward(lower: &mut Lower, node: &Node) -> Vec<Call> {
     vec![(0..3).fold(call.fills(node.y()), |call, i| call.reads(node.x(i)))]
 }
 
+/// Points of all patches together from which a second pass pays for full tiles.
+const MANY: usize = 10_000;
+
+/// Columns of a lane in wide tiles: the 9 taps of 8 channels in a warp.
+const WIDE: usize = 18;
+
 pub fn reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
     let sizes = Sizes::new(&r.node);
     let (shape, dy, work) = (sizes.shape(), r.dy(), sizes.work);
@@ -99,9 +106,14 @@ pub fn reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
             let gather = format!("neighbours_reverse<{shape}, {mode}>(TEAM, TEAM.room, {t});");
             Call::new(format!("{{ {product} meet(TEAM); {gather} }}"), work).room(room)
         } else {
-            let [tm, tn] = lane_tile([inputs, agents], points, lower.warps(work));
+            let few = 9 * inputs <= 32 && points * agents >= MANY;
+            let rows = if few { 9 * inputs } else { inputs };
+            let [tm, tn] = lane_tile([rows, agents], points, lower.warps(work));
             let shape = format!("{shape}, {mode}, {tm}, {tn}");
-            Call::new(format!("conv_patch_reverse_x<{shape}>(TEAM, {}, {d}, {t});", w.name()), work)
+            let name = if few { "conv_patch_reverse_few" } else { "conv_patch_reverse_x" };
+            let seen = if few { "" } else { ", NOT_CUT" };
+            let call = Call::new(format!("{name}<{shape}>(TEAM, {}, {d}, {t}{seen});", w.name()), work);
+            if few { call.room(points * rows * agents) } else { call }
         };
         calls.push(call.reads(w).reads(dy).fills(to.slot));
     }
@@ -110,7 +122,15 @@ pub fn reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
         (None, None) => {}
         (Some(w), Some(b)) if !sizes.field => {
             // wide tiles use the adjoint of a point often; those of a point are close to each other
-            let (tm, tn) = (if outputs > 16 { 4 } else { 2 }, if inputs.is_multiple_of(8) { 6 } else { 4 });
+            let alone = lower.cluster == 1 && lower.threads == late::THREADS;
+            let tm = if outputs > 16 { 4 } else { 2 };
+            let tn = match inputs {
+                // a block alone has registers for more
+                _ if alone && (9 * inputs).is_multiple_of(4 * WIDE) => WIDE,
+
+                _ if inputs.is_multiple_of(8) => 6,
+                _ => 4,
+            };
             let tiles = outputs.div_ceil(8 * tm) * (9 * inputs).div_ceil(4 * tn);
             let parts = (lower.warps(work) / tiles).clamp(1, 32).min(points);
             let text = format!(

@@ -39,7 +39,9 @@ impl Product {
     /// because it reads and writes up to four numbers at once. Returns the room that the call needs for both.
     pub fn within(&self, lower: &Lower, first: usize) -> (String, usize) {
         let (call, first) = (self.call(lower), first.next_multiple_of(4));
-        let text = call.text.replacen("TEAM", &format!("with_room(TEAM, TEAM.room + {first})"), 1);
+        // what it writes is not yet what the call gives
+        let text = call.text.replace(", NOT_CUT", "");
+        let text = text.replacen("TEAM", &format!("with_room(TEAM, TEAM.room + {first})"), 1);
         (text, first + call.room)
     }
 
@@ -51,7 +53,10 @@ impl Product {
         if lower.units && m.min(n).min(k) >= 8 && self.work() >= BY_WARPS {
             let kv = if ku == 4 { 4 } else { 2 };
             let Shared { tile: [tm, tn], parts } = Shared::best(self.extents, kv, threads);
-            let text = self.text("product_by_warps", &format!("{tm}, {tn}, {kv}, {parts}"));
+            let mut text = self.text("product_by_warps", &format!("{tm}, {tn}, {kv}, {parts}"));
+            if parts == 1 && self.start.0 == "ZERO" {
+                text = text.replacen(");", ", NOT_CUT);", 1);
+            }
             let items = m.div_ceil(8 * tm) * n.div_ceil(4 * tn) * parts * LANES;
             let call = Call::new(text, work);
             return if parts > 1 { call.room(parts * m * n) } else { call.items(items) };
@@ -107,12 +112,19 @@ fn lane_cycles([tm, tn]: [usize; 2]) -> f64 {
     (4.8 * (tm * tn) as f64).max(64.0)
 }
 
+/// Numbers of all products together from which tiles of 32 x 32 pay. Smaller ones leave warps without work.
+const WIDE_FROM: usize = 500_000;
+
 /// The rows and columns of a lane for as many products of m x n as there are points.
 pub fn lane_tile([m, n]: [usize; 2], points: usize, warps: usize) -> [usize; 2] {
     let cycles = |[tm, tn]: [usize; 2]| {
         let rounds = (points * m.div_ceil(8 * tm) * n.div_ceil(4 * tn)).div_ceil(warps);
         rounds as f64 * (lane_cycles([tm, tn]) + 10.0)
     };
+    // tiles that read the same numbers less often, where they are full and there are enough of them
+    if m.is_multiple_of(32) && n.is_multiple_of(32) && points * m * n >= WIDE_FROM {
+        return [4, 8];
+    }
     LANE_TILES.into_iter().min_by(|a, b| cycles(*a).total_cmp(&cycles(*b))).unwrap_or([2, 2])
 }
 
