@@ -225,3 +225,40 @@ impl Late {
         each.collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const D: Slot = Slot::Adjoint(1);
+
+    fn begun() -> Call {
+        Call::new("fill<8, WRITE, 4>(TEAM, d1, 0);".into(), 1.0).writes(D)
+    }
+    fn kept() -> Call {
+        copy(8, &in_store(40), "d1").flat(D)
+    }
+
+    #[test]
+    fn what_is_kept_is_computed_where_it_is_kept() {
+        let mut calls = vec![begun(), kept(), Call::new("other<8>(TEAM, d1);".into(), 1.0).reads(D)];
+        let declared = stay(&mut calls, |_| true, &[]);
+        assert_eq!(calls.len(), 2);
+        assert_eq!(declared, "T *const d1 = (store + size_t(t) * STORE + 40); (void)d1;\n");
+    }
+
+    #[test]
+    fn it_is_copied_if_its_slot_is_near_or_known_or_used_again_or_comes_from_before() {
+        let cases = [
+            (vec![begun(), kept()], false, vec![]),
+            (vec![begun(), kept()], true, vec![D]),
+            (vec![begun(), kept(), begun()], true, vec![]),
+            (vec![kept()], true, vec![]),
+        ];
+        for (mut calls, far, known) in cases {
+            let before = calls.len();
+            assert_eq!(stay(&mut calls, |_| far, &known), "");
+            assert_eq!(calls.len(), before);
+        }
+    }
+}

@@ -8,8 +8,10 @@ use cinoc_adjoint::backend::{Backend, Plan};
 use cinoc_control::{Cases, ClosedLoop, Pool};
 use cinoc_cuda::host::Host;
 use cinoc_cuda::{Spread, generate};
+use cinoc_learn::learner::Learner;
 use cinoc_learn::rl::environment::Environment;
 use cinoc_learn::rl::field::FieldEnvironment;
+use cinoc_learn::train::{Trainer, Update};
 use common::{check, check_updates, config};
 use std::sync::Arc;
 
@@ -89,6 +91,35 @@ fn updates() {
         let (_folder, host) = host(cluster);
         check_updates(&host, &config(task, "paper", &[]));
     }
+}
+
+/// A training whose parameters stay where the code runs, with rollouts that go on, is that of the CPU; its
+/// checkpoint goes on there.
+#[test]
+fn trainings() {
+    let (_folder, host) = host(1);
+    let config = config("heat1d", "default", &["train.batch=4", "data.pool=8"]);
+    assert!(config.train.hold > 0.0);
+    let (here, there) = (Threads::one(), Threads::one().with_backend(host));
+    let pool = Cases::draw(&config, 5, Pool::Training, 8, &here, &|_, _| {});
+    let mut on_cpu = Trainer::new(&config, pool.clone(), &here);
+    let mut elsewhere = Trainer::new(&config, pool.clone(), &there);
+    let close = |one: f64, other: f64| (one - other).abs() <= 1e-4 * one.abs();
+    let agree = |one: &Update, other: &Update| {
+        assert_eq!((one.update, one.steps, one.rate), (other.update, other.steps, other.rate));
+        assert!(close(one.loss, other.loss), "{one:?} {other:?}");
+        assert!(
+            close(one.gradient_norm, other.gradient_norm) && close(one.parameter_norm, other.parameter_norm)
+        );
+    };
+    for _ in 0..3 {
+        agree(&on_cpu.update().unwrap(), &elsewhere.update().unwrap());
+    }
+    let checkpoint = elsewhere.checkpoint().unwrap();
+    assert_eq!((checkpoint.adam.step, &checkpoint.params[..]), (3, elsewhere.params()));
+    let mut resumed = Trainer::at(checkpoint, pool, &here);
+    agree(&resumed.update().unwrap(), &elsewhere.update().unwrap());
+    assert_eq!(elsewhere.updates(), 4);
 }
 
 /// What the parameters get leaves the sweep where several blocks share a sample, and only there.
