@@ -101,8 +101,8 @@ impl<T: Real> Program<T> {
         steps as f64 * ops.map(Op::flops).sum::<f64>()
     }
 
-    /// Parameters in training that stay where these threads run programs. `None` if that is the CPU, where the
-    /// caller updates them with the gradient.
+    /// Parameters in training that stay where these threads run programs. `None` if that is the CPU, where
+    /// the caller updates them with the gradient.
     pub fn descending(&self, params: &[T], adam: &Adam, threads: &Threads) -> Option<Descending<T>> {
         assert_eq!(params.len(), self.plan().param_len(), "numbers in the parameters");
         let means =

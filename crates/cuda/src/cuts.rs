@@ -1,12 +1,13 @@
 //! Rectifiers in reverse that the call before them applies.
 //!
-//! No adjoint passes where a rectifier has cut. A pass of its own over all numbers would wait for the call that
-//! wrote them, read and write them again. Calls that know how (`NOT_CUT` in their text stands for the values
-//! that the rectifier saw) cut what they write.
+//! No adjoint passes where a rectifier has cut. A pass of its own over all numbers would wait for the call
+//! that wrote them, read and write them again. Calls that know how (`NOT_CUT` in their text stands for the
+//! values that the rectifier saw) cut what they write.
 
 use crate::calls::{Access, Call, Slot};
 
-/// Numbers from which this pays. With fewer, the pass takes less time than the longer code of the call before.
+/// Numbers from which this pays. With fewer, the pass takes less time than the longer code of the call
+/// before.
 const MANY: usize = 200_000;
 
 /// Lets calls cut what they write, where a cut follows.

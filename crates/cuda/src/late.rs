@@ -72,8 +72,8 @@ fn kept_by(call: &Call) -> Option<(String, Slot)> {
     Some((in_store(at), call.reads.first()?.0))
 }
 
-/// Lets what is kept be computed where it is kept, instead of being copied there, if nothing is written to its
-/// slot afterwards and the slot is in global memory. Returns code that declares the places of such slots.
+/// Lets what is kept be computed where it is kept, instead of being copied there, if nothing is written to
+/// its slot afterwards and the slot is in global memory. Returns code that declares the places of such slots.
 pub fn stay(calls: &mut Vec<Call>, is_far: impl Fn(Slot) -> bool, known: &[Slot]) -> String {
     let mut declared = String::new();
     let mut i = 0;

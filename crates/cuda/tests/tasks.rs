@@ -67,8 +67,8 @@ fn feature_maps_of_a_field_with_ends() {
     }
 }
 
-/// With many agents tiles are wider, rectifiers are reversed by the call before, and the adjoint of the first layer takes
-/// two passes.
+/// With many agents tiles are wider, rectifiers are reversed by the call before, and the adjoint of the first
+/// layer takes two passes.
 #[test]
 fn many_agents() {
     let config = config("heat2d", "paper", &["agents=128", "time.steps=1"]);
