@@ -49,8 +49,9 @@ pub struct Bench {
     /// Control steps per second of environments whose actions are given, as learners by trial use them, in
     /// single precision.
     pub env_steps_per_s: f64,
-    /// How many of them there are.
-    pub envs: usize,
+    /// How many of them there are on a GPU; on a CPU 32.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub envs: Option<usize>,
     /// Highest memory use of this process, in MB; 0 where the system does not tell.
     pub peak_rss_mb: f64,
     /// Arithmetic of an update per second, in Gflop/s.
@@ -107,7 +108,7 @@ pub fn bench<T: Real>(config: &Config, threads: &Threads, repeat: usize) -> Benc
     let peak_rss_mb = peak_rss_mb();
     Bench {
         env_steps_per_s: env_steps_per_second(config, &cases, threads),
-        envs: environments(config, threads),
+        envs: threads.backend().map(|_| environments(config, threads)),
         task: config.task.to_string(),
         batch: cases.count,
         agents: config.agents,
