@@ -284,8 +284,8 @@ class FieldVectorEnv(gymnasium.vector.VectorEnv[Numbers, Numbers, NDArray[Any]])
     ) -> tuple[Numbers, dict[str, Any]]:
         """Begins episodes in all copies, or in those of `options["reset_mask"]`.
 
-        A seed `s` is `s + i` for copy `i`; a sequence has one seed, or None, per copy. A copy without a new seed
-        goes on with its next episode.
+        A seed `s` is `s + i` for copy `i`; a sequence has one seed, or None, per copy. A copy without a new
+        seed goes on with its next episode.
         """
         mask = self._mask(options)
         seeds = self._seeds(seed)

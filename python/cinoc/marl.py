@@ -2,7 +2,8 @@
 
     env = cinoc.parallel_env("turb2d", agents=64)
 
-An agent observes what the policies of this package observe. An agent that fails is terminated and leaves `agents`.
+An agent observes what the policies of this package observe. An agent that fails is terminated and leaves
+`agents`.
 """
 
 from __future__ import annotations

@@ -71,12 +71,13 @@
 //!
 //! | stage | what it does | where |
 //! |---|---|---|
-//! | trace | lists the primitives of a step, checks shapes; cuts a step into two ([`Trace::split`]) | `trace.rs`, `trace/`: [`Tracer`], [`Var`] |
+//! | trace | lists primitives, checks shapes; cuts a step into two ([`Trace::split`]) | `trace.rs`, `trace/` |
 //! | primitive | names, parameters, shapes, costs; knows no processor | `primitive/` |
 //! | plan | decides what runs when and where every number lives | `plan.rs`, `plan/` |
 //! | listing | shows trace and plan as data and as text | `listing.rs`: [`Listing`] |
 //! | program | checks what a run is given | `program.rs`: [`Program`], [`Inputs`], [`Outcome`] |
-//! | backend | runs all samples of a plan, forward and in reverse | `backend.rs`: what it does; `cpu/`: CPUs |
+//! | backend | runs all samples of a plan, forward and in reverse | `backend.rs`; `cpu/`: CPUs |
+//! | optimiser | clip and Adam, which a backend may do too | `optimiser.rs` |
 //!
 //! **Reading it.** A [`Trace`] prints one line per value: number, primitive, parameters, inputs, shape.
 //! [`Program::listing`] adds when each value is computed, its operations and bytes, and how the reverse sweep

@@ -124,13 +124,10 @@ pub fn reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
             // wide tiles use the adjoint of a point often; those of a point are close to each other
             let alone = lower.cluster == 1 && lower.threads == late::THREADS;
             let tm = if outputs > 16 { 4 } else { 2 };
-            let tn = match inputs {
-                // a block alone has registers for more
-                _ if alone && (9 * inputs).is_multiple_of(4 * WIDE) => WIDE,
-
-                _ if inputs.is_multiple_of(8) => 6,
-                _ => 4,
-            };
+            // a block alone has registers for more
+            let wide = alone && (9 * inputs).is_multiple_of(4 * WIDE);
+            let of_eight = if inputs.is_multiple_of(8) { 6 } else { 4 };
+            let tn = if wide { WIDE } else { of_eight };
             let tiles = outputs.div_ceil(8 * tm) * (9 * inputs).div_ceil(4 * tn);
             let parts = (lower.warps(work) / tiles).clamp(1, 32).min(points);
             let text = format!(
