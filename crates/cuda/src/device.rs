@@ -1,5 +1,6 @@
 //! A CUDA device as a backend of the engine.
 
+use crate::batches::{Batches, Many};
 use crate::compile::Cache;
 use crate::executable::Generated;
 use crate::launch::{Compiler, OnDevice, throw};
@@ -17,10 +18,15 @@ pub struct Cuda {
     stream: Arc<CudaStream>,
     compiler: Compiler,
     clusters: bool,
+    /// Bytes of shared memory that a block can have, and all blocks of a processor together.
     shared: usize,
+    shared_of_all: usize,
     processors: usize,
     choice: Choice,
 }
+
+/// Bytes of shared memory that the device keeps for itself, of every block.
+const RESERVED: usize = 1024;
 
 /// How work is spread, where the device does not decide.
 #[derive(Clone, Copy, Debug, Default)]
@@ -86,6 +92,8 @@ impl Cuda {
             )));
         }
         let shared = ask(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)? as usize;
+        let shared_of_all =
+            ask(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)? as usize;
         let processors = ask(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as usize;
         // one stream: nothing that a launch uses is touched by another one meanwhile
         // SAFETY: all memory is used on the one stream that it is allocated on.
@@ -100,6 +108,7 @@ impl Cuda {
             },
             clusters: major >= 9,
             shared,
+            shared_of_all,
             processors,
             choice,
         })
@@ -111,27 +120,44 @@ impl Cuda {
         let cluster = self.choice.cluster.unwrap_or(match work {
             _ if !self.clusters => 1,
             work if work < 3e6 => 1,
-            work if work < 15e6 => 9,
+            work if work < 15e6 => 12,
             work if work < 40e6 => 6,
             _ => 16,
         });
         let Choice { threads, timed, .. } = self.choice;
-        Spread { threads: threads.unwrap_or(512), cluster, shared: self.shared - 1024, timed }
+        Spread { timed, ..Spread::new(threads.unwrap_or(512), cluster, self.shared - RESERVED) }
+    }
+
+    /// The same for batches that fill the device however few blocks each sample has: then one block, which
+    /// waits for no other, or two on a processor. None if somebody chose, or if one block would be too slow.
+    fn spread_of_many(&self, few: Spread) -> Option<Spread> {
+        let Choice { threads: None, cluster: None, .. } = self.choice else { return None };
+        match few.cluster {
+            1 => {
+                let shared = self.shared_of_all / 2 - RESERVED;
+                Some(Spread { threads: 384, beside: 2, shared, ..few })
+            }
+            2..16 => Some(Spread { cluster: 1, ..few }),
+            _ => None,
+        }
     }
 
     fn compile<T: Real + DeviceRepr + ValidAsZeroBits>(&self, plan: Plan) -> Arc<dyn Executable<T>> {
-        let code = generate(&plan, self.spread(&plan), size_of::<T>());
-        let Spread { threads, cluster, .. } = code.spread;
-        let details = vec![
-            ("cluster", cluster),
-            ("block_threads", threads),
-            ("shared_bytes", code.shared_bytes),
-            ("barriers", code.barriers[0]),
-            ("cluster_barriers", code.barriers[1]),
-        ];
-        let processor = OnDevice::<T>::new(code, self.compiler.clone(), &self.stream, self.processors)
-            .unwrap_or_else(|error| throw(error));
-        Arc::new(Generated::new(plan, processor).with_details(details))
+        let (few, plan) = (self.spread(&plan), Arc::new(plan));
+        let (compiler, stream, processors) = (self.compiler.clone(), self.stream.clone(), self.processors);
+        let own = plan.clone();
+        let make = move |spread: Spread| {
+            let code = generate(&own, spread, size_of::<T>());
+            OnDevice::<T>::new(code, compiler.clone(), &stream, processors)
+                .unwrap_or_else(|error| throw(error))
+        };
+        let batches = Batches {
+            few: make(few),
+            many: self
+                .spread_of_many(few)
+                .map(|many| Many::new(processors * many.beside, move || make(many))),
+        };
+        Arc::new(Generated::new(plan, batches))
     }
 }
 

@@ -137,8 +137,12 @@ pub trait Processor<T>: Send + Sync {
     /// Runs a kernel on all samples. With an update, the parameters are those that are kept, and are updated;
     /// only terms, squares and, if asked for, ends come back.
     fn launch(&self, entry: Entry, job: &Job<'_, T>, update: Option<(&mut Self::Kept, &Rule)>) -> Answer<T>;
-    /// Whether so many samples and steps can be stored.
-    fn stores(&self, samples: usize, steps: usize) -> bool;
+    /// Whether what a run stores has room.
+    fn stores(&self, run: &Arranged<'_, T>) -> bool;
+    /// Numbers that tell how it runs.
+    fn details(&self) -> Vec<(&'static str, usize)> {
+        Vec::new()
+    }
 }
 
 /// Which kinds of arrays come back: of an update at most the ends.
@@ -157,24 +161,18 @@ pub struct DeviceError(pub String);
 /// A plan with its code and what runs it.
 pub struct Generated<T, P> {
     inner: Arc<Inner<T, P>>,
-    details: Vec<(&'static str, usize)>,
 }
 
 struct Inner<T, P> {
-    plan: Plan,
+    plan: Arc<Plan>,
     processor: P,
     number: PhantomData<fn() -> T>,
 }
 
 impl<T, P> Generated<T, P> {
     /// A program that is ready to run.
-    pub fn new(plan: Plan, processor: P) -> Generated<T, P> {
-        Generated { inner: Arc::new(Inner { plan, processor, number: PhantomData }), details: Vec::new() }
-    }
-
-    /// The same with numbers that tell how it runs.
-    pub fn with_details(self, details: Vec<(&'static str, usize)>) -> Generated<T, P> {
-        Generated { details, ..self }
+    pub fn new(plan: Arc<Plan>, processor: P) -> Generated<T, P> {
+        Generated { inner: Arc::new(Inner { plan, processor, number: PhantomData }) }
     }
 }
 
@@ -212,7 +210,7 @@ impl<T: Real, P: Processor<T>> Inner<T, P> {
             sequences: lengths(differentiated(&plan.sequences), samples * steps),
         };
         // the store of the device is not that of the machine, so its own memory decides
-        let stored = self.processor.stores(samples, steps);
+        let stored = self.processor.stores(run);
         let entry = if stored { Entry::GradientStored } else { Entry::GradientAgain };
         let answer = self.processor.launch(entry, &Job { run, sizes }, update);
         let share = 1.0 / run.of as f64;
@@ -227,7 +225,7 @@ impl<T: Real, P: Processor<T> + 'static> Executable<T> for Generated<T, P> {
     }
 
     fn details(&self) -> Vec<(&'static str, usize)> {
-        self.details.clone()
+        self.inner.processor.details()
     }
 
     fn forward(&self, run: &Arranged<'_, T>, _: &Threads) -> Outcome<T> {

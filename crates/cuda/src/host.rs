@@ -5,7 +5,7 @@ use crate::executable::{Answer, Arguments, Entry, Generated, Job, Processor, com
 use crate::late::PARTS;
 use crate::sweep::{Code, Spread, generate};
 use cinoc_adjoint::Real;
-use cinoc_adjoint::backend::{Backend, Executable, Plan, Rule};
+use cinoc_adjoint::backend::{Arranged, Backend, Executable, Plan, Rule};
 use cinoc_adjoint::optimiser::Factors;
 use libloading::{Library, Symbol};
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ impl Host {
         }
         // SAFETY: the library is generated code without initialisers.
         let library = unsafe { Library::new(&library) }.expect("a library that was just made");
-        Arc::new(Generated::new(plan, OnHost { library, numbers: numbers::<T>(&code), code }))
+        Arc::new(Generated::new(plan.into(), OnHost { library, numbers: numbers::<T>(&code), code }))
     }
 }
 
@@ -85,9 +85,9 @@ struct OnHost<T> {
 }
 
 impl<T: Real> Processor<T> for OnHost<T> {
-    fn stores(&self, _: usize, steps: usize) -> bool {
+    fn stores(&self, run: &Arranged<'_, T>) -> bool {
         // both kernels are worth a test: runs of an odd number of steps take one of them
-        steps % 2 == 1
+        run.steps % 2 == 1
     }
 
     type Kept = Vec<T>;

@@ -7,7 +7,7 @@ use crate::places::ALIGNED;
 use crate::sweep::{Code, Spread};
 use crate::transfer::{Dock, reserve};
 use cinoc_adjoint::Real;
-use cinoc_adjoint::backend::Rule;
+use cinoc_adjoint::backend::{Arranged, Rule};
 use cinoc_adjoint::optimiser::Factors;
 use cudarc::driver::sys::CUfunction_attribute_enum as FunctionAttribute;
 use cudarc::driver::{
@@ -184,9 +184,9 @@ impl<T> Drop for OnDevice<T> {
             return;
         }
         let clocks = self.stream.clone_dtoh(&self.clocks).unwrap_or_default();
-        let mut told: Vec<(&i64, &String)> = clocks.iter().zip(&self.code.timed).collect();
-        told.sort_by_key(|(cycles, _)| -**cycles);
-        told.iter().for_each(|(cycles, call)| eprintln!("cycles {cycles} {call}"));
+        let told = clocks.iter().zip(&self.code.timed).filter(|(cycles, _)| **cycles > 0);
+        eprintln!("cycles of all calls, in their order");
+        told.for_each(|(cycles, call)| eprintln!("cycles {cycles} {call}"));
     }
 }
 
@@ -466,7 +466,19 @@ impl<T: Real + DeviceRepr + ValidAsZeroBits> Processor<T> for OnDevice<T> {
         self.run(entry, job, update).unwrap_or_else(|error| throw(error))
     }
 
-    fn stores(&self, samples: usize, steps: usize) -> bool {
+    fn details(&self) -> Vec<(&'static str, usize)> {
+        let Code { spread: Spread { threads, cluster, .. }, shared_bytes, barriers, .. } = self.code;
+        vec![
+            ("cluster", cluster),
+            ("block_threads", threads),
+            ("shared_bytes", shared_bytes),
+            ("barriers", barriers[0]),
+            ("cluster_barriers", barriers[1]),
+        ]
+    }
+
+    fn stores(&self, run: &Arranged<'_, T>) -> bool {
+        let (samples, steps) = (run.samples, run.steps);
         // the question takes the driver longer than a launch: it is asked once for a size
         let mut decided = self.decided.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         *decided.entry((samples, steps)).or_insert_with(|| self.has_room(samples, steps))

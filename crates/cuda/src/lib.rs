@@ -14,6 +14,7 @@
 //! | `schedule.rs` | where barriers are needed |
 //! | `places.rs` | what comes from outside a step and goes there |
 //! | `versions.rs` | memory of their own for small values that share a slot |
+//! | `weights.rs` | weights whose rows lie apart |
 //! | `halves.rs` | products along both axes by blocks that have parts of a field |
 //! | `fields.rs` | fields in the shared memory of all blocks |
 //! | `memory.rs` | which slots live in shared memory |
@@ -22,9 +23,11 @@
 //! | `executable.rs` | what goes to a processor and what comes back |
 //! | `compile.rs` | NVRTC, and a cache of machine code |
 //! | `device.rs` | a CUDA device as a backend |
+//! | `batches.rs` | programs for few samples and for many |
 //! | `launch.rs` | a program there: kernels, memory, launches |
 //! | `host.rs` | the same code on the host, for tests without a GPU |
 
+mod batches;
 mod calls;
 pub mod compile;
 mod cuts;
@@ -43,6 +46,7 @@ mod sweep;
 mod tables;
 mod transfer;
 mod versions;
+mod weights;
 
 pub use device::{Choice, Cuda, NoDevice};
 pub use executable::{DeviceError, Entry};

@@ -78,7 +78,12 @@ impl Memory {
             _ => lengths.of(slot),
         };
         let mut order: Vec<Slot> = touched.into_iter().collect();
-        order.sort_by_key(|&slot| (length(slot), slot));
+        // in clusters, what is added up over all steps is added up later and elsewhere, if there is a store
+        let late = |slot: Slot| {
+            let mut sums = plan.persistent_adjoints.iter();
+            spread.cluster > 1 && sums.any(|&sum| Slot::Adjoint(sum) == slot)
+        };
+        order.sort_by_key(|&slot| (late(slot), length(slot), slot));
         // memory that every block has for itself comes first: boxes, parts of fields, matrices, the most used
         // ones first, then parameters that all blocks read
         let boxes = if sent > 0 { BARRIERS + 2 * sent } else { 0 };
@@ -175,9 +180,10 @@ impl Memory {
             };
         }
         text.push_str("TEAMS\n");
-        if self.sent > 0 {
-            let _ = writeln!(text, "TURNS({})", self.boxes);
-        }
+        text.push_str(&match self.sent {
+            0 => "T *const room_of_parts = local; (void)room_of_parts;\n".to_string(),
+            _ => format!("TURNS({})\n", self.boxes),
+        });
         text.push_str(&self.matrices);
         for slot in self.places.keys() {
             let _ = write!(text, "(void){}; ", slot.name());

@@ -3,6 +3,7 @@
 
 use crate::calls::{Call, Slot};
 use crate::memory::Memory;
+use crate::weights::Weights;
 use cinoc_adjoint::backend::{Placed, Plan};
 use std::fmt::Write;
 
@@ -106,11 +107,15 @@ impl Places<'_> {
         )
     }
 
-    pub fn load_params(&self) -> Vec<Call> {
+    pub fn load_params(&self, spaced: &[Weights]) -> Vec<Call> {
         let (offsets, _) = Places::offsets(&self.plan.params);
         let params = self.plan.params.iter().zip(offsets).map(|(place, offset)| {
-            let slot = Slot::Value(place.value);
-            copy(place.shape.size(), &slot.name(), &format!("(a.params + {offset})")).writes(slot)
+            let (slot, from) = (Slot::Value(place.value), format!("(a.params + {offset})"));
+            let call = match spaced.iter().find(|of| of.slot == place.value) {
+                Some(of) => filled(of.rows * of.apart, "WRITE", &slot.name(), &of.number(&from)),
+                None => copy(place.shape.size(), &slot.name(), &from),
+            };
+            call.writes(slot)
         });
         params.collect()
     }

@@ -118,6 +118,7 @@ impl Schedule {
         self.barriers[usize::from(self.cluster > 1)] += 1;
         self.events.clear();
         self.load.fill(0.0);
+        self.time("meet(all)");
     }
 
     /// What must be waited for before something is touched by a call that is counted from `first`.
@@ -265,7 +266,7 @@ impl Schedule {
                 settled: false,
             });
         }
-        self.time(call);
+        self.time(&call.text);
     }
 
     /// The threads of the first block, or of every block, have waited for each other.
@@ -275,11 +276,11 @@ impl Schedule {
         self.load.fill(0.0);
     }
 
-    /// Times the call that was just written, if calls are timed.
-    fn time(&mut self, call: &Call) {
+    /// Times what was just written, if calls are timed.
+    fn time(&mut self, text: &str) {
         let Some(calls) = &mut self.timed else { return };
         let number = calls.len();
-        calls.push(call.text.clone());
+        calls.push(text.to_string());
         self.close();
         let _ = writeln!(self.text, "TIMED({number})");
     }

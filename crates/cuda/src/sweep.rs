@@ -16,6 +16,7 @@ use crate::places::{Fetched, Places, Store, copy, filled, send};
 use crate::schedule::Schedule;
 use crate::tables::Tables;
 use crate::versions::{Lengths, separate};
+use crate::weights;
 use cinoc_adjoint::backend::{Op, Plan};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -27,6 +28,10 @@ pub struct Spread {
     pub threads: usize,
     /// Blocks of a cluster.
     pub cluster: usize,
+    /// Blocks that share a processor.
+    pub beside: usize,
+    /// Whether large products are left to the matrix units.
+    pub units: bool,
     /// Bytes of shared memory that a block may use.
     pub shared: usize,
     /// Whether every call is timed: the cycles of the first thread, from the end of the call before.
@@ -106,6 +111,14 @@ fn kernel(name: &str, body: &str, memory: &Memory) -> String {
     format!("#ifndef WITHOUT_{name}\n{begin}{body}END\n}}\n#endif")
 }
 
+impl Spread {
+    /// A block alone on its processor, or a cluster of such blocks, with so many bytes of shared memory each.
+    /// Clusters have warps enough for the matrix units.
+    pub fn new(threads: usize, cluster: usize, shared: usize) -> Spread {
+        Spread { threads, cluster, beside: 1, units: cluster > 1, shared, timed: false }
+    }
+}
+
 impl Code {
     /// The source of one kernel: all of them take a compiler long.
     pub fn only(&self, entry: Entry) -> String {
@@ -127,14 +140,17 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
     let mut tables = Tables::default();
     // far below rounding
     let negligible = if number == 4 { 1e-10 } else { 1e-19 };
+    let spaced = weights::spaced(plan);
     let mut lower = Lower {
         tables: &mut tables,
         threads: spread.threads,
         cluster: spread.cluster,
-        units: spread.cluster > 1,
+        units: spread.units,
         negligible,
         near: spread.shared / number / 3,
         parts: HashMap::new(),
+        numbers: 0,
+        spaced: spaced.iter().map(|of| (of.slot, of.apart)).collect(),
     };
     lower.find_parts(plan.setup.iter().chain(&plan.step));
     let mut forward =
@@ -162,7 +178,7 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
             copy(numbers.len(), &slot.name(), &tables.numbers(numbers)).writes(slot)
         })
         .collect();
-    let params = places.load_params();
+    let params = places.load_params(&spaced);
     let mut given = places.load(&plan.fixed, |offset, size| Places::sample("fixed", offset, size));
     given.extend(places.load(&plan.states, |offset, size| Places::sample("states", offset, size)));
     let sequences = places.load(&plan.sequences, |offset, size| Places::step("sequences", offset, size));
@@ -203,7 +219,7 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
     let mut known: Vec<Slot> = plan.states.iter().map(|state| Slot::Value(state.value)).collect();
     known.extend(plan.stored.iter().map(|&slot| Slot::Value(slot)));
     known.extend(plan.persistent_adjoints.iter().map(|&slot| Slot::Adjoint(slot)));
-    let mut lengths = Lengths::new(plan);
+    let mut lengths = Lengths::new(plan).spaced(&spaced);
     let mut fields = Fields::new(spread.shared / number / 4);
     let (stored, fixed): (Vec<Slot>, Vec<Slot>) =
         known.iter().partition(|slot| plan.stored.iter().any(|&i| Slot::Value(i) == **slot));
@@ -245,7 +261,7 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
     // the kernel that adds up has no slots of its own besides the room of its calls
     let bare = |call: &Call| Call { reads: Vec::new(), writes: Vec::new(), ..call.clone() };
     let bare: Vec<Call> = late.calls.iter().chain(&late.last).map(bare).collect();
-    let apart = Spread { threads: late::THREADS, cluster: 1, shared: SHARED_APART, ..spread };
+    let apart = Spread { timed: spread.timed, ..Spread::new(late::THREADS, 1, SHARED_APART) };
     let memory_apart =
         Memory::place(plan, &lengths, (&[], &tables.matrices), bare.iter(), &[], apart, number);
     let (params_at, _) = Places::aligned(&plan.params);
@@ -259,11 +275,11 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
         text.push_str("#define TIMED_CALLS\n");
     }
     let sizes = |spread: Spread, memory: &Memory| {
-        let Spread { cluster, threads, .. } = spread;
+        let Spread { cluster, threads, beside, .. } = spread;
         let Memory { global, sent, .. } = memory;
         format!(
-            "#define CLUSTER {cluster}\n#define THREADS {threads}\n#define MEMORY {global}\n\
-             #define BOX {sent}\n"
+            "#define CLUSTER {cluster}\n#define THREADS {threads}\n#define BESIDE {beside}\n\
+             #define MEMORY {global}\n#define BOX {sent}\n"
         )
     };
     let _ = write!(text, "#ifdef LATE_KERNEL\n{}#else\n", sizes(apart, &memory_apart));

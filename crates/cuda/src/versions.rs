@@ -5,6 +5,7 @@
 //! only real dependences are left to wait for.
 
 use crate::calls::{Call, Slot};
+use crate::weights::Weights;
 use cinoc_adjoint::backend::Plan;
 use std::collections::HashMap;
 
@@ -28,6 +29,12 @@ impl Lengths {
             adjoints: plan.adjoint_len.clone(),
             carries: plan.states.iter().map(|state| state.shape.size()).collect(),
         }
+    }
+
+    /// With weights whose rows are apart.
+    pub fn spaced(mut self, weights: &[Weights]) -> Lengths {
+        weights.iter().for_each(|of| self.values[of.slot] = of.rows * of.apart);
+        self
     }
 
     /// Of a slot that is not room.

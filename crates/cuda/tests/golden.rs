@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[test]
 fn golden_files_are_reproduced() {
     let folder = tempfile::tempdir().unwrap();
-    let host = Host::new(folder.path(), Spread { threads: 256, cluster: 1, shared: 200_000, timed: false });
+    let host = Host::new(folder.path(), Spread::new(256, 1, 200_000));
     let threads = Threads::one().with_backend(Arc::new(host));
     for task in ["ks1d", "fkpp1d"] {
         let file =

@@ -50,6 +50,33 @@ fn runs_and_batches_give_the_same_bits(task: &str) {
     assert!(one.end(z)[3 * size..4 * size] == *first.end(z), "{task}: a sample alone");
 }
 
+/// Batches that fill the device have programs of their own: one block per sample, or two blocks on a
+/// processor. They compute the same up to rounding, and the same bits every time.
+#[test]
+fn large_batches() {
+    let Some(device) = device() else { return };
+    for task in ["heat1d", "heat2d"] {
+        let config = config(task, "paper", &["time.steps=5"]);
+        let cases = Cases::draw(&config, 5, Pool::Validation, 300, &Threads::one(), &|_, _| {});
+        let params = policy::initial_params(&config, &mut random::stream(5, Purpose::Parameters, 0));
+        let params: Vec<f32> = params.iter().map(|&x| x as f32).collect();
+        let closed_loop = ClosedLoop::<f32>::for_training(&config, 300);
+        let threads = Threads::one().with_backend(device.clone());
+        let gradient = |which: &[usize]| {
+            let batch = closed_loop.batch(&cases, which, Disturbance::training(0, 0, which.len()));
+            closed_loop.gradient(&params, &batch, &threads, Strategy::Store)
+        };
+        let all: Vec<usize> = (0..300).collect();
+        let (many, again, few) = (gradient(&all), gradient(&all), gradient(&all[..2]));
+        assert!(many == again, "{task}: a repeated run");
+        let z = closed_loop.inputs().z;
+        let (one, other) = (&many.end(z)[..2 * z.size()], few.end(z));
+        let apart = one.iter().zip(other).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(apart > 0.0 || task == "heat1d", "{task}: both came from the program for few samples");
+        assert!(apart < 1e-4, "{task}: programs for few and for many samples differ by {apart}");
+    }
+}
+
 #[test]
 fn updates_are_those_of_adam() {
     let Some(device) = device() else { return };

@@ -24,7 +24,7 @@ fn compiles(task: &str, cluster: usize) {
     for (preset, config, entries) in presets {
         let trace = ClosedLoop::<f32>::for_training(&config, 1).program().trace().clone();
         let plan = Plan::new(&trace, 1);
-        let code = generate(&plan, Spread { threads: 512, cluster, shared: 231_424, timed: false }, 4);
+        let code = generate(&plan, Spread::new(512, cluster, 231_424), 4);
         if let Ok(folder) = std::env::var("CINOC_CODE") {
             std::fs::write(format!("{folder}/{task}-{preset}.cu"), &code.text).unwrap();
         }

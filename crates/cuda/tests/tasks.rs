@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 fn host(cluster: usize) -> (tempfile::TempDir, Arc<dyn Backend>) {
     let folder = tempfile::tempdir().unwrap();
-    let host = Host::new(folder.path(), Spread { threads: 256, cluster, shared: 200_000, timed: false });
+    let host = Host::new(folder.path(), Spread::new(256, cluster, 200_000));
     (folder, Arc::new(host))
 }
 
@@ -73,11 +73,12 @@ fn feature_maps_of_a_field_with_ends() {
 fn many_agents() {
     let config = config("heat2d", "paper", &["agents=128", "time.steps=1"]);
     let trace = ClosedLoop::<f32>::for_training(&config, 1).program().trace().clone();
-    let spread = Spread { threads: 256, cluster: 4, shared: 200_000, timed: false };
+    let spread = Spread::new(256, 4, 200_000);
     let text = generate(&Plan::new(&trace, 1), spread, 4).text;
     let code = text.split_once("ENTRY gradient_stored").unwrap().1;
     assert!(
-        code.contains("conv_patch<12, 12, 16, 32, 128, 4, 8>") && code.contains("conv_patch_reverse_few<")
+        code.contains("conv_patch<12, 12, 16, 32, 128, 40, 4, 8>")
+            && code.contains("conv_patch_reverse_few<")
     );
     assert!(!code.contains("rectified<"));
     let (_folder, host) = host(4);
@@ -127,7 +128,7 @@ fn trainings() {
 fn parameters_wait_in_clusters() {
     let trace = ClosedLoop::<f32>::for_training(&config("heat2d", "paper", &[]), 1).program().trace().clone();
     for cluster in [1, 6] {
-        let spread = Spread { threads: 512, cluster, shared: 200_000, timed: false };
+        let spread = Spread::new(512, cluster, 200_000);
         let code = generate(&Plan::new(&trace, 1), spread, 4);
         assert_eq!(code.late.needed, cluster > 1);
         assert_eq!(code.text.contains("ENTRY add_late"), cluster > 1);
@@ -147,7 +148,7 @@ fn fields_in_parts() {
         let set = format!("grid.n={grid}");
         let config = config("ks2d", "paper", &[&set]);
         let trace = ClosedLoop::<f32>::for_training(&config, 1).program().trace().clone();
-        let spread = Spread { threads: 512, cluster: 16, shared: 231_424, timed: false };
+        let spread = Spread::new(512, 16, 231_424);
         let code = generate(&Plan::new(&trace, 1), spread, number);
         assert!(code.shared_bytes <= spread.shared, "{grid}: {} bytes", code.shared_bytes);
         assert_eq!(code.text.contains("MATRIX_NEAR(m0"), parts);

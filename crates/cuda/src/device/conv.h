@@ -1,7 +1,8 @@
 // 3 x 3 convolutions with a rectifier: of patches [(i * PY + j) * channels][agents], zero outside, and of whole
-// fields [channels * NX][NY], wrapped or with repeated ends. Weights are [(a * 3 + c) * IN + k][OUT].
+// fields [channels * NX][NY], wrapped or with repeated ends. Weights are [(a * 3 + c) * IN + k][OUT], of patches with their
+// rows APART.
 
-template <int PX, int PY, int IN, int OUT, int AGENTS, int TM, int TN>
+template <int PX, int PY, int IN, int OUT, int AGENTS, int APART, int TM, int TN>
 FUNCTION void conv_patch(Team team, const T *x, const T *w, const T *b, T *y) {
     constexpr int across = (AGENTS + 4 * TN - 1) / (4 * TN), tiles = (OUT + 8 * TM - 1) / (8 * TM) * across;
     constexpr bool m_edge = OUT % (8 * TM) != 0, n_edge = AGENTS % (4 * TN) != 0, k_edge = IN % 8 != 0;
@@ -14,8 +15,8 @@ FUNCTION void conv_patch(Team team, const T *x, const T *w, const T *b, T *y) {
             if (i + a < 1 || i + a > PX) continue;
             // the taps of one line and their channels follow each other
             const T *const from = x + ((i + a - 1) * PY + j + left - 1) * IN * AGENTS + n0;
-            accumulate_by_warp<TM, TN, 2, (TN > 4 ? 2 : 4), 1, OUT, AGENTS, 1, m_edge || k_edge, n_edge || k_edge>(
-                lane, w + (a * 3 + left) * IN * OUT + m0, from, OUT - m0, AGENTS - n0, (right - left) * IN, sum);
+            accumulate_by_warp<TM, TN, 2, (TN > 4 ? 2 : 4), 1, APART, AGENTS, 1, m_edge || k_edge, n_edge || k_edge>(
+                lane, w + (a * 3 + left) * IN * APART + m0, from, OUT - m0, AGENTS - n0, (right - left) * IN, sum);
         }
         UNROLL for (int r = 0; r < TM; r++) {
             const int m = m0 + lane / 4 * TM + r;
@@ -41,7 +42,7 @@ template <int N> FUNCTION void rectified(Team team, const T *y, T *dy) {
     }
 }
 
-template <int PX, int PY, int IN, int OUT, int AGENTS, int MODE, int TM, int TN>
+template <int PX, int PY, int IN, int OUT, int AGENTS, int MODE, int APART, int TM, int TN>
 FUNCTION void conv_patch_reverse_x(Team team, const T *w, const T *dy, T *dx, const T *seen) {
     constexpr int across = (AGENTS + 4 * TN - 1) / (4 * TN), tiles = (IN + 8 * TM - 1) / (8 * TM) * across;
     constexpr bool m_edge = IN % (8 * TM) != 0, n_edge = AGENTS % (4 * TN) != 0, k_edge = OUT % 16 != 0;
@@ -52,8 +53,8 @@ FUNCTION void conv_patch_reverse_x(Team team, const T *w, const T *dy, T *dx, co
         ROLLED for (int tap = 0; tap < 9; tap++) {
             const int qi = i - tap / 3 + 1, qj = j - tap % 3 + 1;
             if (qi < 0 || qj < 0 || qi >= PX || qj >= PY) continue;
-            accumulate_by_warp<TM, TN, 4, (TN > 4 ? 1 : 2), OUT, 1, AGENTS, 1, m_edge || k_edge, n_edge || k_edge>(
-                lane, w + (tap * IN + m0) * OUT, dy + (qi * PY + qj) * OUT * AGENTS + n0, IN - m0, AGENTS - n0, OUT, sum);
+            accumulate_by_warp<TM, TN, 4, (TN > 4 ? 1 : 2), APART, 1, AGENTS, 1, m_edge || k_edge, n_edge || k_edge>(
+                lane, w + (tap * IN + m0) * APART, dy + (qi * PY + qj) * OUT * AGENTS + n0, IN - m0, AGENTS - n0, OUT, sum);
         }
         const int at = (p * IN + m0) * AGENTS + n0;
         put_tile<MODE, AGENTS, TM, TN, m_edge || n_edge>(lane, dx + at, IN - m0, AGENTS - n0, sum, seen ? seen + at : seen);
@@ -62,7 +63,7 @@ FUNCTION void conv_patch_reverse_x(Team team, const T *w, const T *dy, T *dx, co
 
 // The same for few channels, which would leave most of a tile empty: first what every point passes on through its taps,
 // for all taps and channels at once, then what each point gets.
-template <int PX, int PY, int IN, int OUT, int AGENTS, int MODE, int TM, int TN>
+template <int PX, int PY, int IN, int OUT, int AGENTS, int MODE, int APART, int TM, int TN>
 FUNCTION void conv_patch_reverse_few(Team team, const T *w, const T *dy, T *dx) {
     constexpr int ROWS_OF_TAPS = 9 * IN, across = (AGENTS + 4 * TN - 1) / (4 * TN);
     constexpr int tiles = (ROWS_OF_TAPS + 8 * TM - 1) / (8 * TM) * across;
@@ -71,8 +72,8 @@ FUNCTION void conv_patch_reverse_few(Team team, const T *w, const T *dy, T *dx) 
         const int lane = item % 32, tile = item / 32 % tiles, p = item / 32 / tiles;
         const int m0 = tile / across * 8 * TM, n0 = tile % across * 4 * TN;
         T sum[TM][TN] = {};
-        accumulate_by_warp<TM, TN, 4, 2, OUT, 1, AGENTS, 1, m_edge || k_edge, n_edge || k_edge>(
-            lane, w + m0 * OUT, dy + p * OUT * AGENTS + n0, ROWS_OF_TAPS - m0, AGENTS - n0, OUT, sum);
+        accumulate_by_warp<TM, TN, 4, 2, APART, 1, AGENTS, 1, m_edge || k_edge, n_edge || k_edge>(
+            lane, w + m0 * APART, dy + p * OUT * AGENTS + n0, ROWS_OF_TAPS - m0, AGENTS - n0, OUT, sum);
         T *const to = team.room + (p * ROWS_OF_TAPS + m0) * AGENTS + n0;
         put_tile<WRITE, AGENTS, TM, TN, m_edge || n_edge>(lane, to, ROWS_OF_TAPS - m0, AGENTS - n0, sum);
     }

@@ -25,12 +25,9 @@ INLINE T limited(T x, T limit) {
 
 #ifdef __CUDACC__
 #if CLUSTER > 1
-#define ENTRY extern "C" __global__ void __launch_bounds__(THREADS, 1) __cluster_dims__(CLUSTER, 1, 1)
-#elif defined(LATE_KERNEL)
-// a block alone on its processor has registers for wide tiles
-#define ENTRY extern "C" __global__ void __launch_bounds__(THREADS, 1)
+#define ENTRY extern "C" __global__ void __launch_bounds__(THREADS, BESIDE) __cluster_dims__(CLUSTER, 1, 1)
 #else
-#define ENTRY extern "C" __global__ void __launch_bounds__(THREADS, 1)
+#define ENTRY extern "C" __global__ void __launch_bounds__(THREADS, BESIDE)
 #endif
 #define BEGIN                                                                                                          \
     extern __shared__ __align__(16) unsigned char shared_bytes[];                                                      \

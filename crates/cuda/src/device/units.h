@@ -33,9 +33,10 @@ INLINE void tile_product(const unsigned (&a)[4], const unsigned (&b)[2], T &c0, 
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-// x = high + low, exactly; the units ignore the last bits of low.
+// x = high + low, exactly; the units ignore the last bits of low. The compiler must not know the mask (threadIdx.y is 0):
+// it would give x itself to the units, which ignore its last bits too, and move it next to its neighbours for that.
 INLINE void split(T x, unsigned &high, unsigned &low) {
-    high = __float_as_uint(x) & 0xffffe000u;
+    high = __float_as_uint(x) & (0xffffe000u | threadIdx.y);
     low = __float_as_uint(x - __uint_as_float(high));
 }
 #endif

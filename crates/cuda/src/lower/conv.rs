@@ -70,7 +70,11 @@ pub fn forward(lower: &mut Lower, node: &Node) -> Vec<Call> {
         Call::new(text, sizes.work).room(room)
     } else {
         let [tm, tn] = lane_tile([sizes.outputs, sizes.agents], sizes.count(), lower.warps(sizes.work));
-        Call::new(format!("conv_patch<{}, {tm}, {tn}>(TEAM, {operands});", sizes.shape()), sizes.work)
+        let apart = lower.apart(node.x(1), sizes.outputs);
+        Call::new(
+            format!("conv_patch<{}, {apart}, {tm}, {tn}>(TEAM, {operands});", sizes.shape()),
+            sizes.work,
+        )
     };
     vec![(0..3).fold(call.fills(node.y()), |call, i| call.reads(node.x(i)))]
 }
@@ -109,7 +113,7 @@ pub fn reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
             let few = 9 * inputs <= 32 && points * agents >= MANY;
             let rows = if few { 9 * inputs } else { inputs };
             let [tm, tn] = lane_tile([rows, agents], points, lower.warps(work));
-            let shape = format!("{shape}, {mode}, {tm}, {tn}");
+            let shape = format!("{shape}, {mode}, {}, {tm}, {tn}", lower.apart(w, outputs));
             let name = if few { "conv_patch_reverse_few" } else { "conv_patch_reverse_x" };
             let seen = if few { "" } else { ", NOT_CUT" };
             let call = Call::new(format!("{name}<{shape}>(TEAM, {}, {d}, {t}{seen});", w.name()), work);

@@ -31,6 +31,10 @@ pub struct Lower<'a> {
     pub near: usize,
     /// The part that each block has of fields of so many numbers.
     pub parts: HashMap<usize, Part>,
+    /// Numbers of the largest value of the operation that is being lowered.
+    pub numbers: usize,
+    /// Weights whose rows are apart, by their slots.
+    pub spaced: HashMap<usize, usize>,
 }
 
 /// An operation with what its code needs to know.
@@ -142,8 +146,33 @@ impl Lower<'_> {
         }
     }
 
+    /// Numbers from a row of weights to the next.
+    fn apart(&self, weights: Slot, cols: usize) -> usize {
+        let Slot::Value(slot) = weights else { return cols };
+        self.spaced.get(&slot).copied().unwrap_or(cols)
+    }
+
     /// Calls that compute an operation.
     pub fn forward(&mut self, op: &Op) -> Vec<Call> {
+        self.of_size(op, |lower| lower.lower(op))
+    }
+
+    /// Calls that propagate the adjoint of its output to its inputs.
+    pub fn reverse(&mut self, op: &Op) -> Vec<Call> {
+        self.of_size(op, |lower| lower.lower_reverse(op))
+    }
+
+    /// Calls of an operation, which know how large its values are.
+    fn of_size(&mut self, op: &Op, calls: impl Fn(&mut Self) -> Vec<Call>) -> Vec<Call> {
+        let shapes = op.io.inputs.iter().chain([&op.io.output]);
+        let largest = shapes.map(|shape| shape.size()).max().unwrap_or(0);
+        // beside fields in parts, and the matrices of their products, no other value is near
+        let numbers = if self.parts.is_empty() { largest } else { usize::MAX };
+        self.numbers = numbers;
+        calls(self).into_iter().map(|call| Call { numbers, ..call }).collect()
+    }
+
+    fn lower(&mut self, op: &Op) -> Vec<Call> {
         let node = Node { op, parameters: op.parameters() };
         if op.formula().is_some() {
             return elementwise::map(self, &node);
@@ -171,8 +200,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Calls that propagate the adjoint of its output to its inputs.
-    pub fn reverse(&mut self, op: &Op) -> Vec<Call> {
+    fn lower_reverse(&mut self, op: &Op) -> Vec<Call> {
         let Some(rule) = &op.reverse else { return Vec::new() };
         let reverse = Reverse { node: Node { op, parameters: op.parameters() }, rule };
         if op.formula().is_some() {
@@ -203,7 +231,8 @@ impl Lower<'_> {
 
     /// Threads that work on something of so many operations.
     fn team(&self, work: f64) -> usize {
-        if Call::new(String::new(), work).whole(self.cluster) {
+        let numbers = self.numbers;
+        if (Call { numbers, ..Call::new(String::new(), work) }).whole(self.cluster) {
             self.threads * self.cluster
         } else {
             self.threads

@@ -182,7 +182,7 @@ pub fn dense(lower: &mut Lower, node: &Node) -> Vec<Call> {
     };
     let product = Product {
         extents: [w.cols, x.cols, x.rows],
-        a: [1, w.cols],
+        a: [1, lower.apart(node.x(1), w.cols)],
         b: [x.cols, 1],
         factors: [node.x(1).name(), node.x(0).name()],
         result: node.y().name(),
@@ -200,7 +200,7 @@ pub fn dense_reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
     if let Some(to) = r.to(0) {
         let product = Product {
             extents: [inputs, agents, outputs],
-            a: [outputs, 1],
+            a: [lower.apart(r.x(1), outputs), 1],
             b: [agents, 1],
             factors: [r.x(1).name(), dy.name()],
             result: to.slot.name(),
