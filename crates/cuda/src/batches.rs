@@ -1,6 +1,6 @@
 //! Programs for few samples and for many.
 //!
-//! A few samples leave most of a device idle unless several blocks share each of them, and wait for each other
+//! A few samples leave most of a device idle unless several blocks share each, and wait for each other
 //! all the time. Enough samples keep it busy by themselves: then one block per sample is faster. The second
 //! program is made when it is first needed. Both agree up to rounding.
 

@@ -120,7 +120,7 @@ impl Cuda {
         let cluster = self.choice.cluster.unwrap_or(match work {
             _ if !self.clusters => 1,
             work if work < 3e6 => 1,
-            work if work < 15e6 => 12,
+            work if work < 15e6 => 9,
             work if work < 40e6 => 6,
             _ => 16,
         });

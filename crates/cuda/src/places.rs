@@ -184,8 +184,8 @@ impl Places<'_> {
         }
         let values: Vec<String> = self.plan.terms.iter().map(|(slot, _)| Slot::Value(*slot).name()).collect();
         let text = format!(
-            "for (int k = TEAM.me; k < {count}; k += TEAM.size) {{ const T *const value = {}; \
-             SUM_OF_TERM(k) += a.weights[k * a.steps + t] * double(*value); }}",
+            "each<{count}>(TEAM, [&](int k) {{ const T *const value = {}; \
+             SUM_OF_TERM(k) += a.weights[k * a.steps + t] * double(*value); }});",
             chosen("k", &values)
         );
         let call = Call::new(text, 1.0);
@@ -195,14 +195,13 @@ impl Places<'_> {
     /// Where a sum over the steps begins, and where it goes.
     pub fn clear_terms(&self) -> Call {
         let count = self.plan.terms.len();
-        Call::new(format!("for (int k = TEAM.me; k < {count}; k += TEAM.size) SUM_OF_TERM(k) = 0;"), 1.0)
+        Call::new(format!("each<{count}>(TEAM, [&](int k) {{ SUM_OF_TERM(k) = 0; }});"), 1.0)
     }
 
     pub fn unload_terms(&self) -> Call {
         let count = self.plan.terms.len();
         let text = format!(
-            "for (int k = TEAM.me; k < {count}; k += TEAM.size) a.terms[size_t(sample) * {count} + k] = \
-             SUM_OF_TERM(k);"
+            "each<{count}>(TEAM, [&](int k) {{ a.terms[size_t(sample) * {count} + k] = SUM_OF_TERM(k); }});"
         );
         Call::new(text, 1.0)
     }
@@ -217,7 +216,7 @@ impl Places<'_> {
         if slots.len() == terms.len() && !terms.is_empty() && terms.iter().all(|(_, seed)| !seed.accumulate) {
             let to: Vec<String> = terms.iter().map(|(_, seed)| Slot::Adjoint(seed.slot).name()).collect();
             let text = format!(
-                "for (int k = TEAM.me; k < {}; k += TEAM.size) {{ T *const to = {}; *to = {weight}; }}",
+                "each<{}>(TEAM, [&](int k) {{ T *const to = {}; *to = {weight}; }});",
                 terms.len(),
                 chosen("k", &to)
             );

@@ -1,7 +1,8 @@
 //! Weights whose rows lie apart, so that lanes meet different banks of shared memory.
 //!
-//! The matrix units want numbers of four neighbouring rows from the lanes of a warp. Rows of 32 or 64 numbers
-//! all begin in the same bank: the lanes would wait for each other. With eight numbers between them they do not.
+//! The matrix units want numbers of four neighbouring rows from the lanes of a warp. Rows of 32 or 64
+//! numbers all begin in the same bank: the lanes would wait for each other. With eight numbers between
+//! them they do not.
 
 use cinoc_adjoint::backend::{Op, Plan};
 
