@@ -4,7 +4,7 @@ use crate::batches::{Batches, Many};
 use crate::compile::Cache;
 use crate::executable::Generated;
 use crate::launch::{Compiler, OnDevice, throw};
-use crate::sweep::{Spread, generate};
+use crate::sweep::{RESERVED, Spread, generate};
 use cinoc_adjoint::Real;
 use cinoc_adjoint::backend::{Backend, Executable, Plan};
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
@@ -24,9 +24,6 @@ pub struct Cuda {
     processors: usize,
     choice: Choice,
 }
-
-/// Bytes of shared memory that the device keeps for itself, of every block.
-const RESERVED: usize = 1024;
 
 /// How work is spread, where the device does not decide.
 #[derive(Clone, Copy, Debug, Default)]
@@ -128,18 +125,10 @@ impl Cuda {
         Spread { timed, ..Spread::new(threads.unwrap_or(512), cluster, self.shared - RESERVED) }
     }
 
-    /// The same for batches that fill the device however few blocks each sample has: then one block, which
-    /// waits for no other, or two on a processor. None if somebody chose, or if one block would be too slow.
+    /// The same for large batches. None if somebody chose.
     fn spread_of_many(&self, few: Spread) -> Option<Spread> {
         let Choice { threads: None, cluster: None, .. } = self.choice else { return None };
-        match few.cluster {
-            1 => {
-                let shared = self.shared_of_all / 2 - RESERVED;
-                Some(Spread { threads: 384, beside: 2, shared, ..few })
-            }
-            2..16 => Some(Spread { cluster: 1, ..few }),
-            _ => None,
-        }
+        few.of_many(self.shared_of_all)
     }
 
     fn compile<T: Real + DeviceRepr + ValidAsZeroBits>(&self, plan: Plan) -> Arc<dyn Executable<T>> {

@@ -117,7 +117,21 @@ impl Spread {
     pub fn new(threads: usize, cluster: usize, shared: usize) -> Spread {
         Spread { threads, cluster, beside: 1, units: cluster > 1, shared, timed: false }
     }
+
+    /// The same for batches that fill the device however few blocks each sample has: then one block, which
+    /// waits for no other, or two on a processor, whose blocks have so many bytes of shared memory together.
+    /// None where one block would have too much to do.
+    pub fn of_many(self, shared: usize) -> Option<Spread> {
+        match self.cluster {
+            1 => Some(Spread { threads: 384, beside: 2, shared: shared / 2 - RESERVED, ..self }),
+            2..16 => Some(Spread { cluster: 1, ..self }),
+            _ => None,
+        }
+    }
 }
+
+/// Bytes of shared memory that a device keeps for itself, of every block.
+pub const RESERVED: usize = 1024;
 
 impl Code {
     /// The source of one kernel: all of them take a compiler long.

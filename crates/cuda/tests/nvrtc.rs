@@ -55,6 +55,23 @@ fn compiles(task: &str, cluster: usize) {
     println!("{told}");
 }
 
+/// So do the programs for batches that fill a device.
+#[test]
+fn large_batches() {
+    if !compile::available() {
+        return;
+    }
+    for (task, cluster) in [("fkpp1d", 1), ("heat2d", 6)] {
+        let config = Config::paper(task).unwrap();
+        let trace = ClosedLoop::<f32>::for_training(&config, 1).program().trace().clone();
+        let spread = Spread::new(512, cluster, 231_424).of_many(233_472).unwrap();
+        let code = generate(&Plan::new(&trace, 1), spread, 4);
+        assert!(code.shared_bytes <= spread.shared && !code.late.needed);
+        let compiled = compile::compile(&code.only(Entry::GradientStored), "float", "sm_90");
+        assert!(compiled.is_ok_and(|compiled| !compiled.binary.is_empty()), "{task}");
+    }
+}
+
 macro_rules! tasks {
     ($($name:ident $task:literal $cluster:literal)*) => {
         $(#[test]

@@ -85,6 +85,17 @@ fn many_agents() {
     check::<f32>(&host, &config, 2e-4);
 }
 
+/// The programs for batches that fill a device.
+#[test]
+fn large_batches() {
+    for (task, few) in [("heat1d", 1), ("heat2d", 6)] {
+        let (folder, few) = (tempfile::tempdir().unwrap(), Spread::new(512, few, 231_424));
+        let host: Arc<dyn Backend> = Arc::new(Host::new(folder.path(), few.of_many(233_472).unwrap()));
+        check::<f32>(&host, &config(task, "paper", &[]), 2e-4);
+    }
+    assert!(Spread::new(512, 16, 231_424).of_many(233_472).is_none());
+}
+
 /// Clip and Adam, where the code runs.
 #[test]
 fn updates() {
