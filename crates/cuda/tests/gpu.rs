@@ -4,8 +4,8 @@
 mod common;
 
 use cinoc_adjoint::backend::Backend;
-use cinoc_adjoint::{Strategy, Threads};
-use cinoc_control::{Cases, ClosedLoop, Disturbance, Pool, Purpose, policy, random};
+use cinoc_adjoint::{Gradient, Strategy, Threads};
+use cinoc_control::{Cases, ClosedLoop, Config, Disturbance, Pool, Purpose, policy, random};
 use cinoc_cuda::Cuda;
 use common::{check, check_updates, config};
 use std::sync::Arc;
@@ -30,48 +30,52 @@ fn gradients_are_those_of_the_cpu(task: &str) {
     }
 }
 
+/// A closed loop on the device, with cases and first parameters.
+struct OnDevice {
+    closed_loop: ClosedLoop<f32>,
+    cases: Cases,
+    params: Vec<f32>,
+    threads: Threads,
+}
+
+impl OnDevice {
+    fn new(config: &Config, cases: usize) -> Option<OnDevice> {
+        let params = policy::initial_params(config, &mut random::stream(5, Purpose::Parameters, 0));
+        Some(OnDevice {
+            closed_loop: ClosedLoop::for_training(config, cases),
+            cases: Cases::draw(config, 5, Pool::Validation, cases, &Threads::one(), &|_, _| {}),
+            params: params.iter().map(|&x| x as f32).collect(),
+            threads: Threads::one().with_backend(device()?),
+        })
+    }
+    /// The gradient over some of the cases, and the fields at the end.
+    fn gradient(&self, which: &[usize]) -> (Gradient<f32>, Vec<f32>) {
+        let batch = self.closed_loop.batch(&self.cases, which, Disturbance::training(0, 0, which.len()));
+        let gradient = self.closed_loop.gradient(&self.params, &batch, &self.threads, Strategy::Store);
+        let fields = gradient.end(self.closed_loop.inputs().z).to_vec();
+        (gradient, fields)
+    }
+}
+
 fn runs_and_batches_give_the_same_bits(task: &str) {
-    let Some(device) = device() else { return };
     // without random failures, which depend on the place in the batch
-    let config = config(task, "paper", &[]);
-    let cases = Cases::draw(&config, 5, Pool::Validation, 5, &Threads::one(), &|_, _| {});
-    let params = policy::initial_params(&config, &mut random::stream(5, Purpose::Parameters, 0));
-    let params: Vec<f32> = params.iter().map(|&x| x as f32).collect();
-    let closed_loop = ClosedLoop::<f32>::for_training(&config, 2);
-    let threads = Threads::one().with_backend(device.clone());
-    let gradient = |which: &[usize]| {
-        let batch = closed_loop.batch(&cases, which, Disturbance::training(0, 0, which.len()));
-        closed_loop.gradient(&params, &batch, &threads, Strategy::Store)
-    };
-    let (one, again) = (gradient(&[0, 1, 2, 3, 4]), gradient(&[0, 1, 2, 3, 4]));
+    let Some(run) = OnDevice::new(&config(task, "paper", &[]), 5) else { return };
+    let (one, again) = (run.gradient(&[0, 1, 2, 3, 4]), run.gradient(&[0, 1, 2, 3, 4]));
     assert!(one == again, "{task}: a repeated run");
-    let (first, z) = (gradient(&[3]), closed_loop.inputs().z);
-    let size = z.size();
-    assert!(one.end(z)[3 * size..4 * size] == *first.end(z), "{task}: a sample alone");
+    let (_, alone) = run.gradient(&[3]);
+    assert!(one.1[3 * alone.len()..4 * alone.len()] == alone, "{task}: a sample alone");
 }
 
 /// Batches that fill the device have programs of their own: one block per sample, or two blocks on a
 /// processor. They compute the same up to rounding, and the same bits every time.
 #[test]
 fn large_batches() {
-    let Some(device) = device() else { return };
     for task in ["heat1d", "heat2d"] {
-        let config = config(task, "paper", &["time.steps=5"]);
-        let cases = Cases::draw(&config, 5, Pool::Validation, 300, &Threads::one(), &|_, _| {});
-        let params = policy::initial_params(&config, &mut random::stream(5, Purpose::Parameters, 0));
-        let params: Vec<f32> = params.iter().map(|&x| x as f32).collect();
-        let closed_loop = ClosedLoop::<f32>::for_training(&config, 300);
-        let threads = Threads::one().with_backend(device.clone());
-        let gradient = |which: &[usize]| {
-            let batch = closed_loop.batch(&cases, which, Disturbance::training(0, 0, which.len()));
-            closed_loop.gradient(&params, &batch, &threads, Strategy::Store)
-        };
+        let Some(run) = OnDevice::new(&config(task, "paper", &["time.steps=5"]), 300) else { return };
         let all: Vec<usize> = (0..300).collect();
-        let (many, again, few) = (gradient(&all), gradient(&all), gradient(&all[..2]));
+        let (many, again, (_, few)) = (run.gradient(&all), run.gradient(&all), run.gradient(&all[..2]));
         assert!(many == again, "{task}: a repeated run");
-        let z = closed_loop.inputs().z;
-        let (one, other) = (&many.end(z)[..2 * z.size()], few.end(z));
-        let apart = one.iter().zip(other).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        let apart = many.1.iter().zip(&few).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
         assert!(apart > 0.0 || task == "heat1d", "{task}: both came from the program for few samples");
         assert!(apart < 1e-4, "{task}: programs for few and for many samples differ by {apart}");
     }
