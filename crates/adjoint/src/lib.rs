@@ -71,7 +71,7 @@
 //!
 //! | stage | what it does | where |
 //! |---|---|---|
-//! | trace | lists primitives, checks shapes; cuts a step into two ([`Trace::split`]) | `trace.rs`, `trace/` |
+//! | trace | lists primitives, checks shapes; cuts a step ([`Trace::split`]) | `trace.rs`, `trace/` |
 //! | primitive | names, parameters, shapes, costs; knows no processor | `primitive/` |
 //! | plan | decides what runs when and where every number lives | `plan.rs`, `plan/` |
 //! | listing | shows trace and plan as data and as text | `listing.rs`: [`Listing`] |

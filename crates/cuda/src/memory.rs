@@ -180,10 +180,9 @@ impl Memory {
             };
         }
         text.push_str("TEAMS\n");
-        text.push_str(&match self.sent {
-            0 => "T *const room_of_parts = local; (void)room_of_parts;\n".to_string(),
-            _ => format!("TURNS({})\n", self.boxes),
-        });
+        if self.sent > 0 {
+            let _ = writeln!(text, "TURNS({})", self.boxes);
+        }
         text.push_str(&self.matrices);
         for slot in self.places.keys() {
             let _ = write!(text, "(void){}; ", slot.name());

@@ -25,7 +25,7 @@ impl Weights {
     }
 }
 
-/// Numbers of weights that lie in shared memory.
+/// Weights of more numbers stay in global memory, as they are.
 const MANY: usize = 20_000;
 
 /// The parameters that nothing but layers reads, as their weights, and whose rows begin in the same bank.
@@ -43,16 +43,4 @@ pub fn spaced(plan: &Plan) -> Vec<Weights> {
         (fits && only_weights(slot)).then_some(Weights { slot, rows, cols, apart: cols + 8 })
     });
     each.collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The copy has the numbers of the weights at the beginning of its rows, and zeros behind them.
-    #[test]
-    fn rows_lie_apart() {
-        let of = Weights { slot: 0, rows: 2, cols: 16, apart: 24 };
-        assert_eq!(of.number("w"), "i % 24 < 16 ? w[i / 24 * 16 + i % 24] : T(0)");
-    }
 }
