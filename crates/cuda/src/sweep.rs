@@ -30,7 +30,7 @@ pub struct Spread {
     pub cluster: usize,
     /// Blocks that share a processor.
     pub beside: usize,
-    /// Whether large products are left to the matrix units.
+    /// Whether products of many terms are left to the matrix units; small ones always are.
     pub units: bool,
     /// Bytes of shared memory that a block may use.
     pub shared: usize,
@@ -81,11 +81,12 @@ pub struct LateCode {
 const SHARED_APART: usize = 96 << 10;
 
 /// The device functions, in the order they need each other.
-const FUNCTIONS: [&str; 11] = [
+const FUNCTIONS: [&str; 12] = [
     include_str!("device/team.h"),
     include_str!("device/product.h"),
     include_str!("device/reduce.h"),
     include_str!("device/units.h"),
+    include_str!("device/small.h"),
     include_str!("device/fields.h"),
     include_str!("device/fourier.h"),
     include_str!("device/layout.h"),
@@ -96,7 +97,7 @@ const FUNCTIONS: [&str; 11] = [
 ];
 
 /// Functions of larger programs are compiled once and called, not inlined.
-const LARGE: usize = 200;
+const LARGE: usize = 300;
 
 /// Writes lists of calls one after the other; calls that do not depend on each other may change places.
 fn all(schedule: &mut Schedule, lists: &[&[Call]]) {
@@ -123,7 +124,7 @@ impl Spread {
     /// None where one block would have too much to do.
     pub fn of_many(self, shared: usize) -> Option<Spread> {
         match self.cluster {
-            1 => Some(Spread { threads: 384, beside: 2, shared: shared / 2 - RESERVED, ..self }),
+            1 => Some(Spread { threads: 256, beside: 2, shared: shared / 2 - RESERVED, ..self }),
             2..16 => Some(Spread { cluster: 1, ..self }),
             _ => None,
         }
@@ -160,6 +161,7 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
         threads: spread.threads,
         cluster: spread.cluster,
         units: spread.units,
+        far: false,
         negligible,
         near: spread.shared / number / 3,
         parts: HashMap::new(),
@@ -178,7 +180,7 @@ pub fn generate(plan: &Plan, spread: Spread, number: usize) -> Code {
     let calls = |list: &Reversed| -> Vec<Call> { list.iter().map(|(_, call)| call.clone()).collect() };
     let [step_back, setup_back] = reversed.each_ref().map(calls);
     // the same for the blocks that add up what the parameters get
-    (lower.threads, lower.cluster, lower.units) = (late::THREADS, 1, true);
+    (lower.threads, lower.cluster, lower.units, lower.far) = (late::THREADS, 1, true, true);
     let alone = [&plan.step, &plan.setup].map(|ops| reverse(&mut lower, ops));
     let store = Store::new(plan);
     let late = Late::new(plan, spread.cluster, reversed, alone, &store);

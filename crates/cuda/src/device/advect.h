@@ -9,7 +9,7 @@ template <int R, int C> INLINE T across_rows(const T *rho, int i, int j, T a, T 
     return a * slope + own;
 }
 
-template <int R, int C> FUNCTION void advect(Team team, const T *rho, const T *shift, T *y) {
+template <int R, int C> CALLED void advect(Team team, const T *rho, const T *shift, T *y) {
     each<R * C>(team, [&](int at) {
         const int i = at / C, j = at % C;
         const T a = shift[at], b = shift[R * C + at];
@@ -22,7 +22,7 @@ template <int R, int C> FUNCTION void advect(Team team, const T *rho, const T *s
 }
 
 template <int R, int C, int MODE>
-FUNCTION void advect_reverse_shift(Team team, const T *rho, const T *shift, const T *dy, T *to) {
+CALLED void advect_reverse_shift(Team team, const T *rho, const T *shift, const T *dy, T *to) {
     each<R * C>(team, [&](int at) {
         const int i = at / C, j = at % C;
         const T a = shift[at], b = shift[R * C + at];
@@ -46,7 +46,7 @@ template <int N> INLINE T weight(int place, int from, T shift) {
     return sum;
 }
 
-template <int R, int C, int MODE> FUNCTION void advect_reverse_rho(Team team, const T *shift, const T *dy, T *to) {
+template <int R, int C, int MODE> CALLED void advect_reverse_rho(Team team, const T *shift, const T *dy, T *to) {
     each<R * C>(team, [&](int at) {
         const int i = at / C, j = at % C;
         T sum = 0;

@@ -3,7 +3,7 @@
 // rows APART.
 
 template <int PX, int PY, int IN, int OUT, int AGENTS, int APART, int TM, int TN>
-FUNCTION void conv_patch(Team team, const T *x, const T *w, const T *b, T *y) {
+CALLED void conv_patch(Team team, const T *x, const T *w, const T *b, T *y) {
     constexpr int across = (AGENTS + 4 * TN - 1) / (4 * TN), tiles = (OUT + 8 * TM - 1) / (8 * TM) * across;
     constexpr bool m_edge = OUT % (8 * TM) != 0, n_edge = AGENTS % (4 * TN) != 0, k_edge = IN % 8 != 0;
     ROLLED for (int item = team.me; item < PX * PY * tiles * 32; item += team.size) {
@@ -29,7 +29,7 @@ FUNCTION void conv_patch(Team team, const T *x, const T *w, const T *b, T *y) {
 }
 
 // Before the other rules: no adjoint passes where the rectifier has cut.
-template <int N> FUNCTION void rectified(Team team, const T *y, T *dy) {
+template <int N> CALLED void rectified(Team team, const T *y, T *dy) {
     if constexpr (N % RUN == 0) {
         fill_runs<N, WRITE>(team, dy, [&](int i, T (&to)[RUN]) {
             T value[1][RUN], adjoint[1][RUN];
@@ -43,7 +43,7 @@ template <int N> FUNCTION void rectified(Team team, const T *y, T *dy) {
 }
 
 template <int PX, int PY, int IN, int OUT, int AGENTS, int MODE, int APART, int TM, int TN>
-FUNCTION void conv_patch_reverse_x(Team team, const T *w, const T *dy, T *dx, const T *seen) {
+CALLED void conv_patch_reverse_x(Team team, const T *w, const T *dy, T *dx, const T *seen) {
     constexpr int across = (AGENTS + 4 * TN - 1) / (4 * TN), tiles = (IN + 8 * TM - 1) / (8 * TM) * across;
     constexpr bool m_edge = IN % (8 * TM) != 0, n_edge = AGENTS % (4 * TN) != 0, k_edge = OUT % 16 != 0;
     ROLLED for (int item = team.me; item < PX * PY * tiles * 32; item += team.size) {
@@ -64,7 +64,7 @@ FUNCTION void conv_patch_reverse_x(Team team, const T *w, const T *dy, T *dx, co
 // The same for few channels, which would leave most of a tile empty: first what every point passes on through its taps,
 // for all taps and channels at once, then what each point gets.
 template <int PX, int PY, int IN, int OUT, int AGENTS, int MODE, int APART, int TM, int TN>
-FUNCTION void conv_patch_reverse_few(Team team, const T *w, const T *dy, T *dx) {
+CALLED void conv_patch_reverse_few(Team team, const T *w, const T *dy, T *dx) {
     constexpr int ROWS_OF_TAPS = 9 * IN, across = (AGENTS + 4 * TN - 1) / (4 * TN);
     constexpr int tiles = (ROWS_OF_TAPS + 8 * TM - 1) / (8 * TM) * across;
     constexpr bool m_edge = ROWS_OF_TAPS % (8 * TM) != 0, n_edge = AGENTS % (4 * TN) != 0, k_edge = OUT % 16 != 0;
@@ -93,7 +93,7 @@ FUNCTION void conv_patch_reverse_few(Team team, const T *w, const T *dy, T *dx) 
 // Adjoints of weights and bias. Of those of the weights, transposed, rows are outputs, columns taps and channels, and
 // terms points and agents. Points are shared out to S parts; the parts are added in order.
 template <int PX, int PY, int IN, int OUT, int AGENTS, int W_MODE, int B_MODE, int TM, int TN, int S>
-FUNCTION void conv_patch_reverse_w(Team team, const T *x, const T *dy, T *dw, T *db) {
+CALLED void conv_patch_reverse_w(Team team, const T *x, const T *dy, T *dw, T *db) {
     constexpr int COLS = 9 * IN, across = (COLS + 4 * TN - 1) / (4 * TN), tiles = (OUT + 8 * TM - 1) / (8 * TM) * across;
     const Team sums_of_dy = with_room(team, team.room + S * COLS * OUT);
     ROLLED for (int item = team.me; item < tiles * S * 32; item += team.size) {
@@ -167,7 +167,7 @@ FUNCTION void conv_patch_reverse_w(Team team, const T *x, const T *dy, T *dw, T 
 }
 
 // What the taps of all points of a field read, [(a * 3 + c) * IN + k][NX * NY]: a convolution of it is a product.
-template <int NX, int NY, int IN, bool PERIODIC> FUNCTION void neighbours(Team team, const T *x, T *to) {
+template <int NX, int NY, int IN, bool PERIODIC> CALLED void neighbours(Team team, const T *x, T *to) {
     fill<9 * IN * NX * NY, WRITE, 8>(team, to, [&](int at) {
         const int j = at % NY, i = at / NY % NX, k = at / NY / NX % IN, tap = at / NY / NX / IN;
         return x[(k * NX + point<NX, PERIODIC>(i + tap / 3 - 1)) * NY + point<NY, PERIODIC>(j + tap % 3 - 1)];
@@ -176,7 +176,7 @@ template <int NX, int NY, int IN, bool PERIODIC> FUNCTION void neighbours(Team t
 
 // The reverse: every point gets what all the taps have that read it, also through the ends.
 template <int NX, int NY, int IN, bool PERIODIC, int MODE>
-FUNCTION void neighbours_reverse(Team team, const T *d, T *to) {
+CALLED void neighbours_reverse(Team team, const T *d, T *to) {
     each<IN * NX * NY>(team, [&](int at) {
         const int j = at % NY, i = at / NY % NX, k = at / NY / NX;
         T sum = 0;
@@ -198,6 +198,6 @@ FUNCTION void neighbours_reverse(Team team, const T *d, T *to) {
 }
 
 // After a convolution: the rectifier.
-template <int N> FUNCTION void rectify(Team team, T *y) {
+template <int N> CALLED void rectify(Team team, T *y) {
     fill<N, WRITE, 4>(team, y, [&](int i) { return larger(y[i], T(0)); });
 }

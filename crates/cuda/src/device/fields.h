@@ -212,7 +212,7 @@ INLINE void narrow_products(const Team &block, const Factors &one, const Factors
 // The first half of one or two products along both axes, for the N columns or rows of this block, of ALL. Number m of
 // each goes to block m / SHARE, to its box [ALL][wide].
 template <int M, int N, int K, int BN, int ALL, int SHARE, int COUNT>
-FUNCTION void first_half(Team block, int s, int turn, Factors one, Factors other, T *boxes, T *parts) {
+CALLED void first_half(Team block, int s, int turn, Factors one, Factors other, T *boxes, T *parts) {
     constexpr int wide = (SHARE + 7) / 8 * 8;
     const int cols = ALL - s * N < N ? ALL - s * N : N;
 #if defined(__CUDACC__) && CLUSTER > 1
@@ -242,7 +242,7 @@ struct Target {
 
 // The second half: all numbers m of the N rows or columns of this block, of ALL, which are ON apart.
 template <int M, int N, int K, int ALL, int ON, int MODE, int OTHER_MODE, int COUNT>
-FUNCTION void second_half(Team block, int s, int turn, const T *a, const T *other_a, T *boxes, T *parts, Target one,
+CALLED void second_half(Team block, int s, int turn, const T *a, const T *other_a, T *boxes, T *parts, Target one,
                           Target other) {
     constexpr int wide = (N + 7) / 8 * 8;
     const int cols = ALL - s * N < N ? ALL - s * N : N;

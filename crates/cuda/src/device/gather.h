@@ -83,7 +83,7 @@ FUNCTION void window_reverse_xi(Team team, double density, const T *xi, const T 
 
 // A patch of CH fields [CH * NX][NY]: y[(i * P + j) * CH + channel][agent]
 template <int NX, int NY, int P, int CH, int AGENTS, bool PERIODIC, bool LINEAR>
-FUNCTION void patches(Team team, double dx, double dy, const T *xi, const T *fields, T *y) {
+CALLED void patches(Team team, double dx, double dy, const T *xi, const T *fields, T *y) {
     each<P * P * CH * AGENTS>(team, [&](int at) {
         const int agent = at % AGENTS, channel = at / AGENTS % CH, j = at / AGENTS / CH % P, i = at / AGENTS / CH / P;
         T ax, ay;
@@ -109,7 +109,7 @@ template <int P, int CH, int AGENTS> INLINE T of_patch(const T *dy, int i, int j
 }
 
 template <int NX, int NY, int P, int CH, int AGENTS, bool PERIODIC, bool LINEAR, int MODE>
-FUNCTION void patches_reverse_fields(Team team, double dx, double dy, const T *xi, const T *d, T *to) {
+CALLED void patches_reverse_fields(Team team, double dx, double dy, const T *xi, const T *d, T *to) {
     // where every agent looks
     int *first = reinterpret_cast<int *>(team.room);
     T *offset = team.room + 2 * AGENTS;
@@ -154,7 +154,7 @@ FUNCTION void patches_reverse_fields(Team team, double dx, double dy, const T *x
 }
 
 template <int NX, int NY, int P, int CH, int AGENTS, bool PERIODIC, int SHARES, int MODE>
-FUNCTION void patches_reverse_xi(Team team, double dx, double dy, const T *xi, const T *fields, const T *d, T *dxi) {
+CALLED void patches_reverse_xi(Team team, double dx, double dy, const T *xi, const T *fields, const T *d, T *dxi) {
     column_sums<P * P * CH, 2 * AGENTS, SHARES>(
         team, team.room,
         [&](int r, int c) {
@@ -189,7 +189,7 @@ INLINE const int *looked(const Team &team, double dx, double dy, const T *xi) {
 
 // Patches of cells whose channels lie together: y[agent][i][j][channel]. A thread takes GROUP channels of a point.
 template <int NX, int NY, int P, int CH, int AGENTS, bool PERIODIC, int GROUP>
-FUNCTION void channels(Team team, double dx, double dy, const T *xi, const T *maps, T *y) {
+CALLED void channels(Team team, double dx, double dy, const T *xi, const T *maps, T *y) {
     constexpr int W = GROUP % 4 == 0 ? 4 : 1;
     each<CH / GROUP * AGENTS * P * P>(team, [&](int at) {
         const int j = at % P, i = at / P % P, agent = at / P / P % AGENTS, channel = at / P / P / AGENTS * GROUP;
@@ -205,7 +205,7 @@ FUNCTION void channels(Team team, double dx, double dy, const T *xi, const T *ma
 }
 
 template <int NX, int NY, int P, int CH, int AGENTS, bool PERIODIC, int GROUP, int MODE>
-FUNCTION void channels_reverse(Team team, double dx, double dy, const T *xi, const T *d, T *to) {
+CALLED void channels_reverse(Team team, double dx, double dy, const T *xi, const T *d, T *to) {
     constexpr int W = GROUP % 4 == 0 ? 4 : 1;
     const int *const first = looked<NX, NY, P, AGENTS, PERIODIC>(team, dx, dy, xi);
     each<CH / GROUP * NX * NY>(team, [&](int at) {
@@ -231,7 +231,7 @@ FUNCTION void channels_reverse(Team team, double dx, double dy, const T *xi, con
 
 // The sum of squares of the patch that each agent sees of feature maps.
 template <int NX, int NY, int P, int CH, int AGENTS, bool PERIODIC, int SHARES>
-FUNCTION void patch_squares(Team team, double dx, double dy, const T *xi, const T *maps, T *y) {
+CALLED void patch_squares(Team team, double dx, double dy, const T *xi, const T *maps, T *y) {
     column_sums<P * P * CH, AGENTS, SHARES>(
         team, team.room,
         [&](int r, int agent) {
@@ -246,7 +246,7 @@ FUNCTION void patch_squares(Team team, double dx, double dy, const T *xi, const 
 }
 
 template <int NX, int NY, int P, int CH, int AGENTS, bool PERIODIC, int MODE>
-FUNCTION void patch_squares_reverse(Team team, double dx, double dy, const T *xi, const T *maps, const T *d, T *to) {
+CALLED void patch_squares_reverse(Team team, double dx, double dy, const T *xi, const T *maps, const T *d, T *to) {
     const int *const first = looked<NX, NY, P, AGENTS, PERIODIC>(team, dx, dy, xi);
     each<NX * NY>(team, [&](int at) {
         T sum = 0; // how much the points of all channels count

@@ -22,6 +22,28 @@ template <int R, int C, int MODE, int BATCH> FUNCTION void transpose(Team team, 
     fill<R * C, MODE, BATCH>(team, y, [&](int i) { return x[i % R * C + i / R]; });
 }
 
+// The same in shared memory, where numbers of one column share a bank: neighbours take numbers along a diagonal.
+template <int R, int C, int MODE> FUNCTION void transpose_near(Team team, const T *x, T *y) {
+    static_assert(R % 32 == 0 && C % 32 == 0, "squares of 32 x 32");
+    each<R * C>(team, [&](int i) {
+        const unsigned lane = i % 32u, square = i / 1024u;
+        const unsigned r = square / (C / 32) * 32 + lane, c = square % (C / 32) * 32 + (lane + i / 32u) % 32;
+        put<MODE>(y + c * R + r, x[r * C + c]);
+    });
+}
+
+// A sparse matrix whose rows have up to E entries, entry e of all rows after each other; lanes share those of a row.
+template <int R, int C, int E, int SHARES, int MODE>
+FUNCTION void stencil(Team team, const int *columns, const T *values, const T *x, T *y) {
+    column_sums<E, R * C, SHARES>(
+        team, nullptr,
+        [&](int e, int i) {
+            const int at = e * R + i / C;
+            return constant(values + at) * x[constant(columns + at) * C + i % C];
+        },
+        [&](int i, T s) { put<MODE>(y + i, s); });
+}
+
 // A sparse matrix, row by row: entries first[r] .. first[r + 1], those of a row shared out to lanes.
 template <int R, int C, int SHARES, int MODE>
 FUNCTION void sparse(Team team, const int *first, const int *columns, const T *values, const T *x, T *y) {

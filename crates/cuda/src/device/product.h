@@ -127,6 +127,6 @@ INLINE void tiles_of(const Team &team, const T *a, const T *b, const T *start, T
 }
 
 template <int M, int N, int K, int AM, int AK, int BK, int BN, int MODE, int START, int TM, int TN, int KU, int SHARES>
-HOT void product(Team team, const T *a, const T *b, const T *start, T *c) {
+FUNCTION void product(Team team, const T *a, const T *b, const T *start, T *c) {
     tiles_of<M, N, K, AM, AK, BK, BN, MODE, START, TM, TN, KU, SHARES, false>(team, a, b, start, c, M);
 }

@@ -7,11 +7,17 @@
 #ifdef __CUDACC__
 #define INLINE static __device__ __forceinline__
 #define MEMBER __device__ __forceinline__
-#define FUNCTION static __device__ __noinline__ // compiled once for all calls and kernels
+// Inlined, so that the compiler knows what lies in shared memory.
 #ifdef LARGE_PROGRAM
-#define HOT FUNCTION
+#define FUNCTION static __device__ __noinline__
 #else
-#define HOT INLINE // so that the compiler knows what lies in shared memory
+#define FUNCTION INLINE
+#endif
+// Compiled once for all calls and kernels: long work of all blocks.
+#if CLUSTER > 1
+#define CALLED static __device__ __noinline__
+#else
+#define CALLED FUNCTION
 #endif
 #define UNROLL _Pragma("unroll")
 // Trip counts are constants: without a word the compiler would unroll everything, and compile for minutes. One block
@@ -31,7 +37,7 @@
 #define INLINE static inline
 #define MEMBER inline
 #define FUNCTION static inline
-#define HOT FUNCTION
+#define CALLED FUNCTION
 #define UNROLL
 #define UNROLL_FEW
 #define UNROLL_SUM
@@ -77,7 +83,7 @@ INLINE void meet(const Team &team) {
 }
 
 // A number that never changes: it stays in the cache of its processor, also when other blocks have written something.
-INLINE T constant(const T *at) {
+template <class Number> INLINE Number constant(const Number *at) {
 #ifdef __CUDACC__
     return __ldg(at);
 #else

@@ -165,7 +165,7 @@ template <int SIZE, int PARTS, int MODE, class Begin> INLINE void add_parts(cons
 
 // C[m][n] (+)= start + sum over k of A[m][k] B[k][n] by warps; PARTS of them share the terms of a tile.
 template <int M, int N, int K, int AM, int AK, int BK, int BN, int MODE, int START, int TM, int TN, int KV, int PARTS>
-FUNCTION void product_by_warps(Team team, const T *a, const T *b, const T *start, T *c, const T *seen = NOT_CUT) {
+CALLED void product_by_warps(Team team, const T *a, const T *b, const T *start, T *c, const T *seen = NOT_CUT) {
     constexpr int round = 4 * KV, part = (K + PARTS * round - 1) / (PARTS * round) * round;
     constexpr int across = (N + 4 * TN - 1) / (4 * TN), tiles = (M + 8 * TM - 1) / (8 * TM) * across;
     constexpr bool m_edge = M % (8 * TM) != 0, n_edge = N % (4 * TN) != 0, k_edge = K % round != 0;

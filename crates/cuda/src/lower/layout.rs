@@ -34,6 +34,10 @@ pub fn forward(lower: &Lower, node: &Node) -> Vec<Call> {
 fn transposed(lower: &Lower, [rows, cols]: [usize; 2], x: Slot, to: To) -> Call {
     let (n, work) = (rows * cols, COPIED * (rows * cols) as f64);
     let (mode, batch, y) = (to.mode, lower.batch(n, work), to.slot.name());
+    if rows % 32 == 0 && cols % 32 == 0 && lower.team(work) == lower.threads {
+        let text = format!("transpose_near<{rows}, {cols}, {mode}>(TEAM, {}, {y});", x.name());
+        return Call::new(text, work).items(n).reads(x).fills(to.slot);
+    }
     let text = format!("transpose<{rows}, {cols}, {mode}, {batch}>(TEAM, {}, {y});", x.name());
     Call::new(text, work).items(n).reads(x).writes(to.slot)
 }

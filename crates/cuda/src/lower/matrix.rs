@@ -281,7 +281,38 @@ fn transposed(rows: &Rows, columns: usize) -> Rows {
     other
 }
 
+/// Entries of the longest row.
+fn longest(rows: &Rows) -> usize {
+    rows.iter().map(Vec::len).max().unwrap_or(0)
+}
+
+/// Rows of about the same length, filled up with zeros: no thread asks where its row begins.
+fn apply_stencil(lower: &mut Lower, rows: &Rows, cols: usize, x: Slot, y: Slot, mode: &str) -> Call {
+    let longest = longest(rows);
+    let entry = |i: usize| {
+        let row = &rows[i % rows.len()];
+        let nothing = (row.last().map_or(0, |last| last.0), 0.0);
+        row.get(i / rows.len()).copied().unwrap_or(nothing)
+    };
+    let entries: Vec<(usize, f64)> = (0..longest * rows.len()).map(entry).collect();
+    let columns = lower.tables.indices(entries.iter().map(|e| e.0 as i32).collect());
+    let values = lower.tables.numbers(&entries.iter().map(|e| e.1).collect::<Vec<_>>());
+    let work = (6 * (entries.len() + rows.len()) * cols) as f64;
+    let shares = lower.shares(longest, rows.len() * cols, work).min(LANES);
+    let text = format!(
+        "stencil<{}, {cols}, {longest}, {shares}, {mode}>(TEAM, {columns}, {values}, {}, {});",
+        rows.len(),
+        x.name(),
+        y.name()
+    );
+    Call::new(text, work).sums(rows.len() * cols, shares).reads(x).takes(y)
+}
+
 fn apply_sparse(lower: &mut Lower, rows: &Rows, cols: usize, x: Slot, y: Slot, mode: &str) -> Call {
+    let count: usize = rows.iter().map(Vec::len).sum();
+    if longest(rows) * rows.len() <= 2 * count {
+        return apply_stencil(lower, rows, cols, x, y, mode);
+    }
     let mut first = vec![0];
     for row in rows {
         first.push(first[first.len() - 1] + row.len() as i32);

@@ -23,8 +23,10 @@ pub struct Lower<'a> {
     pub threads: usize,
     /// Blocks of a cluster.
     pub cluster: usize,
-    /// Whether large products are left to the matrix units.
+    /// Whether products of many terms are left to the matrix units.
     pub units: bool,
+    /// Whether all numbers lie in global memory.
+    pub far: bool,
     /// Share of the largest entry of a matrix below which others do not count.
     pub negligible: f64,
     /// Numbers of shared memory that products along both axes may use in a block.
@@ -255,6 +257,12 @@ impl Lower<'_> {
         1 << most.ilog2()
     }
 
+    /// The same where a thread keeps its terms: few threads, but not too many terms for its registers.
+    fn shares_of_own(&self, terms: usize, sums: usize, work: f64) -> usize {
+        let few = terms.div_ceil(OWN).next_power_of_two();
+        self.shares(terms, sums, work).clamp(few.min(LANES), few.clamp(8, LANES))
+    }
+
     /// Numbers whose operands a thread asks for at once, if it computes its share of n.
     fn batch(&self, n: usize, work: f64) -> usize {
         match n / self.team(work) {
@@ -280,6 +288,9 @@ impl Lower<'_> {
         Call { body, ..Call::new(text, work).items(n).parts(part).writes(to.slot) }
     }
 }
+
+/// Terms that a thread keeps.
+const OWN: usize = 16;
 
 /// Terms from which a sum is long.
 const LONG: usize = 4096;

@@ -50,6 +50,10 @@ impl Product {
         // next to other calls, operations of a product are cheap: its numbers are read once for many of them
         let (work, ku) = (self.work() / 3.0, self.run());
         let threads = lower.team(work);
+        if !lower.far && threads == lower.threads && Small::fits(self.extents) {
+            let Small { wide, items } = Small::best(self.extents);
+            return Call::new(self.text("small_product", &wide.to_string()), work).items(items);
+        }
         if lower.units && m.min(n).min(k) >= 8 && self.work() >= BY_WARPS {
             let kv = if ku == 4 { 4 } else { 2 };
             let Shared { tile: [tm, tn], parts } = Shared::best(self.extents, kv, threads);
@@ -67,8 +71,30 @@ impl Product {
     }
 }
 
-/// Operations from which the matrix units pay. In a sweep one block alone has its factors in shared memory
-/// and too few warps for tiles of theirs: plain threads are faster there.
+/// Tiles of the matrix units, each by one warp of a block with all its terms.
+struct Small {
+    /// Columns of a tile, in eighths.
+    wide: usize,
+    /// Threads that have something to do.
+    items: usize,
+}
+
+impl Small {
+    /// Whether a product is worth it, and has not so many terms that warps should share them.
+    fn fits([m, n, k]: [usize; 3]) -> bool {
+        m * n * k >= 4096 && (8..=128).contains(&k)
+    }
+
+    /// The widest tiles that leave work for one warp at each of the four matrix units of a processor.
+    fn best([m, n, _]: [usize; 3]) -> Small {
+        let items = |wide: usize| m.div_ceil(16) * n.div_ceil(8 * wide) * LANES;
+        let wide = [4, 3, 2].into_iter().find(|&wide| 8 * wide < n + 8 && items(wide) >= 4 * LANES);
+        let wide = wide.unwrap_or(1);
+        Small { wide, items: items(wide) }
+    }
+}
+
+/// Operations from which the matrix units pay where warps share the terms of a tile.
 const BY_WARPS: f64 = 30e3;
 
 /// Tiles of warps: rows and columns of a lane, and the warps that share the terms of a tile.
@@ -268,4 +294,23 @@ pub fn outer_reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
         calls.push(product.call(lower).reads(dy).reads(r.x(1 - i)).fills(to.slot));
     }
     calls
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Columns of tiles in eighths and warps, as they were fastest on an H200.
+    #[test]
+    fn small_products_keep_four_warps_busy() {
+        let best = |m, n, k| {
+            let Small { wide, items } = Small::best([m, n, k]);
+            (wide, items / LANES)
+        };
+        assert_eq!(best(64, 20, 64), (3, 4));
+        assert_eq!(best(32, 20, 32), (2, 4));
+        assert_eq!(best(64, 64, 20), (4, 8));
+        assert_eq!(best(16, 20, 64), (1, 3), "too small for four");
+        assert!(Small::fits([64, 20, 64]) && !Small::fits([32, 9, 4608]) && !Small::fits([2, 20, 32]));
+    }
 }

@@ -27,7 +27,7 @@ pub fn forward(lower: &mut Lower, node: &Node) -> Vec<Call> {
             .reads(x)
             .fills(y),
         "softnorm_tanh" => {
-            let shares = lower.shares(rows, cols, 20.0 * n as f64).min(LANES);
+            let shares = lower.shares_of_own(rows, cols, 20.0 * n as f64);
             let text = format!("softnorm_tanh<{rows}, {cols}, {shares}>(TEAM, {xs}, {ys});");
             Call::new(text, 20.0 * n as f64).sums(cols, shares).reads(x).fills(y)
         }
@@ -78,7 +78,7 @@ pub fn reverse(lower: &mut Lower, r: &Reverse) -> Vec<Call> {
             Call::new(text, 6.0 * n as f64).reads(r.x(0)).reads(dy).fills(to.slot)
         }
         _ => {
-            let (shares, y) = (lower.shares(rows, cols, 20.0 * n as f64).min(LANES), r.y());
+            let (shares, y) = (lower.shares_of_own(rows, cols, 20.0 * n as f64), r.y());
             let text = format!(
                 "softnorm_tanh_reverse<{rows}, {cols}, {shares}, {mode}>(TEAM, {}, {}, {d}, {t});",
                 seen(0),
