@@ -2,6 +2,7 @@
 //! time. Where there is no device the tests say so and pass, unless `CINOC_GPU=required`.
 
 mod common;
+mod odd_sizes;
 
 use cinoc_adjoint::backend::Backend;
 use cinoc_adjoint::{Gradient, Strategy, Threads};
@@ -86,6 +87,16 @@ fn updates_are_those_of_adam() {
     let Some(device) = device() else { return };
     for task in ["heat1d", "density2d"] {
         check_updates(&device, &config(task, "paper", &[]));
+    }
+}
+
+#[test]
+fn operations_of_odd_sizes() {
+    let Some(device) = device() else { return };
+    for step in odd_sizes::steps() {
+        step.agrees::<f32>(device.clone(), 1e-5);
+        step.agrees::<f64>(device.clone(), 1e-12);
+        println!("{} by {}>", step.name, step.called);
     }
 }
 
