@@ -71,8 +71,8 @@ INLINE void sums_of_lane(const InTile &lane, const T *a, const T *b, int m0, int
 #endif
 }
 
-// Puts the eighths of a tile into another order: the first of a lane is then number g modulo WIDE, the next ones follow.
-// Lanes of different rows write different columns at the same time. Rows that begin in the same bank would make them wait.
+// Turns the eighths of a tile: the first one of a lane is then number g modulo WIDE, and the next ones follow. So lanes
+// write different columns of different rows at a time; where rows begin in the same bank, equal columns would wait.
 template <int WIDE> INLINE void turn_eighths(int g, T (&sum)[2][WIDE][2]) {
     UNROLL for (int by = 1; by < WIDE; by *= 2) {
         T old[2][WIDE][2];
