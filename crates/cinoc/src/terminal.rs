@@ -275,6 +275,9 @@ static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 /// Whether somebody looks at it.
 static WATCHED: AtomicBool = AtomicBool::new(false);
 
+/// Signals that come this close together are one: `timeout`, for example, sends each of its signals twice.
+const ONE_SIGNAL: Duration = Duration::from_millis(500);
+
 /// Set when the user asks to stop; a second Ctrl-C does not wait.
 pub fn stop_on_interrupt() -> Arc<AtomicBool> {
     WATCHED.store(true, Ordering::SeqCst);
@@ -291,9 +294,12 @@ pub fn announce_interrupts(message: String) {
 fn catch_interrupts(message: Option<String>) -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let asked = stop.clone();
+    let mut since: Option<Instant> = None;
     let handler = ctrlc::set_handler(move || {
-        let again = asked.swap(true, Ordering::SeqCst);
-        if let Some(message) = message.as_ref().filter(|_| !again) {
+        let first = since.is_none();
+        let again = since.get_or_insert_with(Instant::now).elapsed() > ONE_SIGNAL;
+        asked.store(true, Ordering::SeqCst);
+        if let Some(message) = message.as_ref().filter(|_| first) {
             eprintln!("{} {message}", paint("error:", "1;31"));
         }
         if again || !WATCHED.load(Ordering::SeqCst) {
