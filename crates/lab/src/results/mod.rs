@@ -20,6 +20,7 @@ pub use table::{Cell, Table};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use cinoc_control::Tasks;
 use cinoc_learn::files::{FileError, write_atomically};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -123,11 +124,11 @@ impl Results {
         serde_json::from_str(&text).map_err(|error| ResultsError::Damaged { path: path.to_path_buf(), error })
     }
 
-    /// Adds the results of an earlier complete run for the tasks that were not measured now, in the order of
-    /// that run. Rows, curves and findings start with the name of their task; a chart whose title starts with
-    /// one is about that task only. Where the second column is the preset, `rows` names the presets that were
-    /// measured, and findings start with `TASK (PRESET)`; without it all were. The cost is that of the
-    /// complete run.
+    /// Adds the results of an earlier complete run for the tasks that were not measured now, in the order in
+    /// which tasks are listed. Rows, curves and findings start with the name of their task; a chart whose
+    /// title starts with one is about that task only. Where the second column is the preset, `rows` names the
+    /// presets that were measured, and findings start with `TASK (PRESET)`; without it all were. The cost is
+    /// that of the complete run.
     pub fn beside(
         mut self,
         earlier: Results,
@@ -136,9 +137,11 @@ impl Results {
     ) -> Result<Results, ResultsError> {
         let of_row = |row: &Vec<Cell>| row[0].shown();
         let first_word = |text: &str| text.split([' ', ':', ',']).next().unwrap_or_default().to_string();
-        let order: Vec<String> =
-            earlier.tables.iter().flat_map(|table| table.rows.iter().map(of_row)).collect();
+        let built_in = Tasks::built_in().iter().map(|task| task.name.clone());
+        let of_before = earlier.tables.iter().flat_map(|table| table.rows.iter().map(of_row));
+        let order: Vec<String> = built_in.chain(of_before).collect();
         let place = |task: String| order.iter().position(|known| *known == task).unwrap_or(order.len());
+        let place_of_preset = |preset: &str| TABLE_ROWS.iter().position(|known| *known == preset);
         let other = |task: String| !measured.contains(&task);
         let of_one_task = |chart: &Chart| order.contains(&first_word(&chart.title));
         let of_chart = |chart: &Chart| {
@@ -156,17 +159,17 @@ impl Results {
                 |row: &[Cell]| by_preset && rows.is_some_and(|rows| !rows.contains(&row[1].shown()));
             let kept = before.rows.iter().filter(|row| other(of_row(row)) || other_preset(row));
             table.rows.extend(kept.cloned());
-            let preset =
-                |row: &[Cell]| TABLE_ROWS.iter().position(|known| by_preset && *known == row[1].shown());
+            let preset = |row: &[Cell]| if by_preset { place_of_preset(&row[1].shown()) } else { None };
             table.rows.sort_by_key(|row| (place(of_row(row)), preset(row)));
         }
+        let preset_of = |finding: &str| Some(finding.split_once(" (")?.1.split_once(')')?.0.to_string());
         let other_preset = |finding: &str| {
-            let preset = finding.split_once(" (").and_then(|(_, rest)| Some(rest.split_once(')')?.0));
-            rows.is_some_and(|rows| preset.is_some_and(|preset| !rows.iter().any(|row| row == preset)))
+            rows.is_some_and(|rows| preset_of(finding).is_some_and(|preset| !rows.contains(&preset)))
         };
         let kept = earlier.findings.into_iter().filter(|text| other(first_word(text)) || other_preset(text));
         self.findings.extend(kept);
-        self.findings.sort_by_key(|finding| place(first_word(finding)));
+        let preset = |finding: &str| preset_of(finding).and_then(|preset| place_of_preset(&preset));
+        self.findings.sort_by_key(|finding| (place(first_word(finding)), preset(finding)));
         for before in earlier.charts {
             if of_one_task(&before) && !other(of_chart(&before)) {
                 continue;
@@ -241,7 +244,8 @@ mod tests {
             let findings = tasks.iter().map(|(task, loss)| format!("{task}: {loss}")).collect();
             Results { findings, tables: vec![table], charts, ..results() }
         };
-        let earlier = of(&[("fkpp1d", 1.0), ("heat1d", 2.0), ("heat2d", 4.0)]);
+        // whatever the order of the earlier file, tasks come in that of their list
+        let earlier = of(&[("heat2d", 4.0), ("fkpp1d", 1.0), ("heat1d", 2.0)]);
         let merged = of(&[("heat1d", 5.0)]).beside(earlier, &["heat1d".to_string()], None).unwrap();
         assert_eq!(merged, of(&[("fkpp1d", 1.0), ("heat1d", 5.0), ("heat2d", 4.0)]));
     }
@@ -260,10 +264,8 @@ mod tests {
         let (heat, paper) = (["heat2d".to_string()], ["paper".to_string()]);
         let earlier = of(&[("ks1d", "paper", 1.0), ("heat2d", "default", 2.0), ("heat2d", "paper", 3.0)]);
         let merged = of(&[("heat2d", "paper", 4.0)]).beside(earlier, &heat, Some(&paper)).unwrap();
-        let mut found = merged.findings.clone();
-        found.sort();
-        assert_eq!(found, ["heat2d (default): 2", "heat2d (paper): 4", "ks1d (paper): 1"]);
-        let all = of(&[("ks1d", "paper", 1.0), ("heat2d", "default", 2.0), ("heat2d", "paper", 4.0)]);
+        assert_eq!(merged.findings, ["heat2d (default): 2", "heat2d (paper): 4", "ks1d (paper): 1"]);
+        let all = of(&[("heat2d", "default", 2.0), ("heat2d", "paper", 4.0), ("ks1d", "paper", 1.0)]);
         assert_eq!(merged.tables, all.tables);
     }
 
