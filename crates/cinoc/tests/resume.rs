@@ -134,6 +134,27 @@ fn an_interrupted_run_saves_a_checkpoint_and_says_how_to_go_on() {
 }
 
 #[test]
+fn a_first_update_of_many_parts_can_be_interrupted() {
+    let folder = tempfile::tempdir().unwrap();
+    let td3 = ["train", "heat1d", "--method", "td3", "--out", "run", "--threads", "1"];
+    let endless = ["--set", "method.off_policy.warmup=100000000"];
+    let arguments = [&td3, &TINY[..], &endless].concat();
+    let child =
+        command(folder.path(), &arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let start = Instant::now();
+    while !folder.path().join("run/metrics.jsonl").exists() && start.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    // the first question whether to go on comes right after that file
+    std::thread::sleep(Duration::from_millis(500));
+    let asked = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(asked.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert!(text(&output.stderr).contains("stopped: after 0 of"), "{}", text(&output.stderr));
+}
+
+#[test]
 fn resuming_needs_the_same_run() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(train(folder.path(), "heat1d", &["--resume"]).status.code(), Some(2));

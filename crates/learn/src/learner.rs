@@ -16,6 +16,11 @@ pub trait Learner {
     fn updates(&self) -> usize;
     /// Parameters of the policy as they are now.
     fn params(&self) -> &[f32];
+    /// Does a part of what the first update needs, where that takes as long as many updates; returns how many
+    /// parts are done and how many there are, `None` if none is left. An update does what is left by itself.
+    fn prepare(&mut self) -> Option<(usize, usize)> {
+        None
+    }
     /// One update. Without finite numbers, nothing is changed.
     fn update(&mut self) -> Result<Update, Diverged>;
     /// Everything needed to go on from here; `None` if that is more than is worth keeping: such a training

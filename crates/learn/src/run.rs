@@ -116,6 +116,20 @@ pub enum Ended {
     Stopped(usize),
 }
 
+/// What a training has done.
+#[derive(Clone, Copy, Debug)]
+pub enum Done<'a> {
+    /// Some parts of what its first update needs.
+    Prepared {
+        /// Parts that are done.
+        parts: usize,
+        /// Parts that there are.
+        of: usize,
+    },
+    /// An update, with its validation if there was one.
+    Updated(&'a Update, Option<&'a Validated>),
+}
+
 /// What a run begins with, beside its config.
 #[derive(Clone, Debug, Default)]
 pub struct Start {
@@ -130,16 +144,18 @@ pub struct Start {
 /// ```
 /// use cinoc_adjoint::Threads;
 /// use cinoc_control::{Cases, Config, Pool};
-/// use cinoc_learn::run::{Ended, Run, Start};
-/// use cinoc_learn::train::Update;
-/// use cinoc_learn::validation::Validated;
+/// use cinoc_learn::run::{Done, Ended, Run, Start};
 ///
 /// let sets = ["train.updates=2", "train.batch=2", "time.steps=3", "data.pool=4"].map(String::from);
 /// let config = Config::preset("heat1d").unwrap().with_sets(&sets).unwrap();
 /// let pool = Cases::draw(&config, 0, Pool::Training, 4, &Threads::one(), &|_, _| {});
 /// let folder = tempfile::tempdir().unwrap();
 /// let run = Run::create(&folder.path().join("run"), &config, Start::default()).unwrap();
-/// let watch = |update: &Update, _: Option<&Validated>| println!("loss {}", update.loss);
+/// let watch = |done: Done| {
+///     if let Done::Updated(update, _) = done {
+///         println!("loss {}", update.loss);
+///     }
+/// };
 /// let ended = run.train(pool, None, &Threads::one(), watch, || true).unwrap();
 /// assert!(matches!(ended, Ended::Finished(path) if path.ends_with("policy.safetensors")));
 /// ```
@@ -222,14 +238,13 @@ impl Run {
         &self.config
     }
 
-    /// Trains to the end, or until `keep_going` says no. `watch` sees every update, with its validation if
-    /// there was one.
+    /// Trains to the end, or until `keep_going` says no. `watch` sees every update.
     pub fn train(
         self,
         pool: Cases,
         validation: Option<Validation>,
         threads: &Threads,
-        mut watch: impl FnMut(&Update, Option<&Validated>),
+        mut watch: impl FnMut(Done<'_>),
         keep_going: impl Fn() -> bool,
     ) -> Result<Ended, RunError> {
         let (updates, every) = (self.config.train.updates, self.config.train.checkpoint_every);
@@ -243,13 +258,17 @@ impl Run {
             None => policy(trainer).write(&self.folder.join(LATEST)),
         };
         let mut metrics = Metrics::open(&self.folder, trainer.updates())?;
+        let mut start = Instant::now();
         while trainer.updates() < updates {
             if !keep_going() {
                 metrics.flush()?;
                 save(trainer.as_ref())?;
                 return Ok(Ended::Stopped(trainer.updates()));
             }
-            let start = Instant::now();
+            if let Some((parts, of)) = trainer.prepare() {
+                watch(Done::Prepared { parts, of });
+                continue;
+            }
             let update = match trainer.update() {
                 Ok(update) => update,
                 Err(diverged) => {
@@ -266,11 +285,12 @@ impl Run {
                 policy(trainer.as_ref()).write(&self.folder.join(BEST))?;
             }
             metrics.write(&update, seconds, validated.as_ref())?;
-            watch(&update, validated.as_ref());
+            watch(Done::Updated(&update, validated.as_ref()));
             if update.update % every == 0 || update.update == updates {
                 metrics.flush()?;
                 save(trainer.as_ref())?;
             }
+            start = Instant::now();
         }
         let path = self.folder.join(POLICY);
         policy(trainer.as_ref()).write(&path)?;

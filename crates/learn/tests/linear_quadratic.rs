@@ -212,7 +212,7 @@ fn on_policy(central: bool) -> f64 {
     learned(learner.environment(), learner.actor())
 }
 
-fn off_policy(central: bool, critic: Critic) -> f64 {
+fn td3(central: bool, critic: Critic) -> Td3<Carts> {
     let name = if central { "td3" } else { "matd3" };
     let preset = Config::resolve_method("heat1d", Preset::Default, name, None, &[]).unwrap().method.unwrap();
     let settings = OffPolicy {
@@ -227,8 +227,12 @@ fn off_policy(central: bool, critic: Critic) -> f64 {
         explore: 0.2,
         ..preset.off_policy.unwrap()
     };
+    Td3::new(Carts::new(settings.envs, central), &settings, descent(64, 10.0))
+}
+
+fn off_policy(central: bool, critic: Critic) -> f64 {
     let updates = 400;
-    let mut learner = Td3::new(Carts::new(settings.envs, central), &settings, descent(64, 10.0));
+    let mut learner = td3(central, critic);
     for update in 0..updates {
         learner.update(0.001 * (1.0 - f64::from(update) / f64::from(updates)));
     }
@@ -266,4 +270,25 @@ fn td3_comes_within_ten_percent_of_the_optimum() {
 fn matd3_comes_within_ten_percent_of_the_optimum() {
     assert_near_optimal("matd3", off_policy(false, Critic::Joint));
     assert_near_optimal("matd3, independent critics", off_policy(false, Critic::Independent));
+}
+
+#[test]
+fn a_first_update_in_parts_gives_the_same_bits_as_one_at_once() {
+    let (mut at_once, mut in_parts) = (td3(true, Critic::Joint), td3(true, Critic::Joint));
+    let mut told = Vec::new();
+    while let Some((done, of)) = in_parts.prepare(0.001) {
+        told.push(done);
+        assert!(done <= of);
+        // an update may come before the last part
+        if done == of - 7 {
+            break;
+        }
+    }
+    assert!(told.len() > 1000 && told.iter().zip(1..).all(|(&done, part)| done == part), "{}", told.len());
+    for _ in 0..2 {
+        let (one, other) = (at_once.update(0.001), in_parts.update(0.001));
+        assert_eq!((one.reward, one.critic, one.steps), (other.reward, other.critic, other.steps));
+        assert_eq!(in_parts.prepare(0.001), None, "only the first update has parts");
+    }
+    assert_eq!(at_once.actor(), in_parts.actor());
 }

@@ -10,10 +10,10 @@ use cinoc_learn::inputs::{InputFile, Inputs};
 use cinoc_learn::learner::check_targets;
 use cinoc_learn::memory::Needs;
 use cinoc_learn::policy_file::PolicyFile;
-use cinoc_learn::run::{CONFIG, Ended, Run, RunError, Start, keeps_checkpoints};
+use cinoc_learn::run::{CONFIG, Done, Ended, Run, RunError, Start, keeps_checkpoints};
 use cinoc_learn::team::Team;
-use cinoc_learn::train::{Update, share};
-use cinoc_learn::validation::{Validated, Validation};
+use cinoc_learn::train::share;
+use cinoc_learn::validation::Validation;
 use std::path::{Path, PathBuf};
 
 /// Number of validation cases in the report of a training, and wherever nobody says otherwise.
@@ -163,8 +163,21 @@ impl Training {
         let count = config.train.validation_cases.max(REPORT_CASES).to_string();
         let drawn = || load_cases(&count, &config, &config, threads, watcher);
         let held_out = own_validation.map_or_else(drawn, Ok)?;
-        watcher.begin(&format!("training {} ({})", config.task, config.method_name()), config.train.updates);
-        let watch = |update: &Update, validated: Option<&Validated>| watcher.updated(update, validated);
+        let training = format!("training {} ({})", config.task, config.method_name());
+        let begin = || watcher.begin(&training, config.train.updates);
+        begin();
+        let watch = |done: Done<'_>| match done {
+            Done::Prepared { parts, of } => {
+                if parts == 1 {
+                    watcher.begin(&format!("{training}, before its first update"), of);
+                }
+                watcher.reached(parts);
+                if parts == of {
+                    begin();
+                }
+            }
+            Done::Updated(update, validated) => watcher.updated(update, validated),
+        };
         let validation = Validation::leading(&config, &held_out.0, threads, &self.team);
         let ended =
             run.with_team(&self.team).train(pool, validation, threads, watch, || watcher.keep_going());

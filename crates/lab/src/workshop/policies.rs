@@ -9,7 +9,7 @@ use cinoc_learn::files::{FileError, fnv1a};
 use cinoc_learn::inputs::Inputs;
 use cinoc_learn::policy_file::PolicyFile;
 use cinoc_learn::pool::{cache_folder, cached};
-use cinoc_learn::run::{Ended, METRICS, POLICY, Run, RunError, Start};
+use cinoc_learn::run::{Done, Ended, METRICS, POLICY, Run, RunError, Start};
 use cinoc_learn::team::Team;
 
 use super::cost::training_work;
@@ -112,10 +112,15 @@ impl Workshop<'_> {
         );
         let method = config.method_name();
         let share = training_work(config) / updates as f64;
-        let watch = |update: &cinoc_learn::train::Update, _: Option<&cinoc_learn::validation::Validated>| {
-            self.watch
-                .now(&format!("training {task} ({method}), seed {seed}: {} of {updates}", update.update));
-            self.watch.done(share);
+        let training = format!("training {task} ({method}), seed {seed}");
+        let watch = |done: Done<'_>| match done {
+            Done::Prepared { parts, of } => {
+                self.watch.now(&format!("{training}: part {parts} of {of} before the first update"));
+            }
+            Done::Updated(update, _) => {
+                self.watch.now(&format!("{training}: {} of {updates}", update.update));
+                self.watch.done(share);
+            }
         };
         // experiments measure finished policies: nothing is chosen by validation
         match run.with_team(team).train(cases, None, &self.threads, watch, || self.watch.keep_going())? {

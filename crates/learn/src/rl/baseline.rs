@@ -105,6 +105,14 @@ impl Learner for Baseline {
         }
     }
 
+    fn prepare(&mut self) -> Option<(usize, usize)> {
+        let rate = self.schedule.rate(self.updates);
+        match &mut self.agent {
+            Agent::OnPolicy(_) => None,
+            Agent::OffPolicy(td3) => td3.prepare(rate),
+        }
+    }
+
     fn update(&mut self) -> Result<Update, Diverged> {
         let rate = self.schedule.rate(self.updates);
         let Learned { reward, critic, std, gradient_norm, steps } = match &mut self.agent {

@@ -46,6 +46,33 @@ pub struct Td3<E: Environment> {
     acting: Acting,
     updates: usize,
     gradient_steps: usize,
+    /// The update that has begun.
+    round: Option<Round>,
+}
+
+/// An update in progress. It consists of parts: steps of all copies, then gradient steps.
+struct Round {
+    exploring: ChaCha8Rng,
+    drawing: ChaCha8Rng,
+    /// Parts it has: steps with random actions, which fill the replay memory before the first update, steps
+    /// of the policy, gradient steps.
+    parts: [usize; 3],
+    done: usize,
+    /// Sum over steps of the mean reward of the copies.
+    reward: f64,
+    /// Mean error of the critics, as far as it goes.
+    error: f64,
+    norm: f64,
+}
+
+impl Round {
+    fn steps(&self) -> usize {
+        self.parts[0] + self.parts[1]
+    }
+
+    fn all(&self) -> usize {
+        self.parts.iter().sum()
+    }
 }
 
 /// Learned parameters, and the target parameters that follow them slowly.
@@ -151,6 +178,7 @@ impl<E: Environment> Td3<E> {
             programs,
             updates: 0,
             gradient_steps: 0,
+            round: None,
         }
     }
 
@@ -165,37 +193,67 @@ impl<E: Environment> Td3<E> {
     }
 
     /// Collects transitions, then learns from the replay memory with the learning rate `rate`. The first
-    /// update fills the memory with random actions.
+    /// update fills the memory with random actions and trains the critics alone for a while.
     pub fn update(&mut self, rate: f64) -> Learned {
-        let mut rng = stream(self.descent.seed, Purpose::Exploration, self.updates as u64);
-        let copies = self.environment.copies();
-        let (mut reward, mut steps) = (0.0, 0);
-        while self.replay.len() < self.settings.first.min(self.settings.buffer) {
-            reward += self.collect(&mut rng, true);
-            steps += copies;
-        }
-        self.acting.session.set_params(&self.actor.params);
-        for _ in 0..self.settings.interval {
-            reward += self.collect(&mut rng, false);
-            steps += copies;
-        }
-        let mut rng = stream(self.descent.seed, Purpose::Minibatches, self.updates as u64);
-        let (mut error, mut norm) = (0.0, 0.0);
-        let gradient_steps =
-            self.settings.gradient_steps + self.settings.warmup.saturating_sub(self.gradient_steps);
-        for _ in 0..gradient_steps {
-            let (critic, length) = self.descend(&mut rng, rate);
-            error += critic / gradient_steps as f64;
-            norm = length;
+        let mut round = self.round.take().unwrap_or_else(|| self.begin());
+        while round.done < round.all() {
+            self.part(&mut round, rate);
         }
         self.updates += 1;
         Learned {
-            reward: reward * copies as f64 / steps as f64,
-            critic: error,
+            reward: round.reward / round.steps() as f64,
+            critic: round.error,
             std: self.settings.explore,
-            gradient_norm: norm,
-            steps,
+            gradient_norm: round.norm,
+            steps: round.steps() * self.environment.copies(),
         }
+    }
+
+    /// One part of the first update, which takes as long as dozens of others; returns how many parts are done
+    /// and how many there are, `None` if none is left.
+    pub fn prepare(&mut self, rate: f64) -> Option<(usize, usize)> {
+        if self.updates > 0 {
+            return None;
+        }
+        let mut round = self.round.take().unwrap_or_else(|| self.begin());
+        let goes_on = round.done < round.all();
+        if goes_on {
+            self.part(&mut round, rate);
+        }
+        let reached = (round.done, round.all());
+        self.round = Some(round);
+        goes_on.then_some(reached)
+    }
+
+    fn begin(&self) -> Round {
+        let index = self.updates as u64;
+        let missing = self.settings.first.min(self.settings.buffer).saturating_sub(self.replay.len());
+        let gradient_steps =
+            self.settings.gradient_steps + self.settings.warmup.saturating_sub(self.gradient_steps);
+        Round {
+            exploring: stream(self.descent.seed, Purpose::Exploration, index),
+            drawing: stream(self.descent.seed, Purpose::Minibatches, index),
+            parts: [missing.div_ceil(self.environment.copies()), self.settings.interval, gradient_steps],
+            done: 0,
+            reward: 0.0,
+            error: 0.0,
+            norm: 0.0,
+        }
+    }
+
+    fn part(&mut self, round: &mut Round, rate: f64) {
+        let [at_random, _, gradient_steps] = round.parts;
+        if round.done < round.steps() {
+            if round.done == at_random {
+                self.acting.session.set_params(&self.actor.params);
+            }
+            round.reward += self.collect(&mut round.exploring, round.done < at_random);
+        } else {
+            let (error, norm) = self.descend(&mut round.drawing, rate);
+            round.error += error / gradient_steps as f64;
+            round.norm = norm;
+        }
+        round.done += 1;
     }
 
     /// One step of all copies; returns their mean reward.
