@@ -76,6 +76,22 @@ fn rollouts_are_saved_with_their_settings() {
     let shapes = ["z", "xi", "u", "v"].map(|name| plane.tensor(name).unwrap().shape.clone());
     assert_eq!(shapes, [vec![1, 2, 32, 32], vec![1, 2, 2, 16], vec![1, 2, 16], vec![1, 2, 2, 16]]);
 
+    // a file of rollouts is a file of cases, too
+    let again = eval(at, "fkpp1d", &["--cases", "a.safetensors", "--set", "time.steps=5"]);
+    assert_eq!(again["per_case"], result["per_case"]);
+    // start positions of its own included
+    let mut placed = Tensors::default();
+    for name in ["z0", "zt"] {
+        placed.insert(name, &[1, 32, 32], plane.values::<f32>(name).unwrap());
+    }
+    let xi0: Vec<f32> = (0..4).flat_map(|agent| [0.1 + 0.2 * agent as f32, 0.7]).collect();
+    placed.insert("xi0", &[1, 4, 2], xi0.clone());
+    placed.write(&at.join("placed.safetensors")).unwrap();
+    let four = ["--cases", "placed.safetensors", "--agents", "4", "--set", "time.steps=2"];
+    eval(at, "heat2d", &[&four[..], &["--save", "c.safetensors"]].concat());
+    let kept = Tensors::read(&at.join("c.safetensors")).unwrap();
+    assert_eq!((kept.values::<f32>("xi0").unwrap(), &kept.tensor("xi0").unwrap().shape[..]), (xi0, &[1, 4, 2][..]));
+
     let nowhere = refusal(at, "fkpp1d", &["--cases", "1", "--save", "none/a.safetensors"]);
     assert!(nowhere.contains("its directory does not exist; create it first"), "{nowhere}");
 }

@@ -66,6 +66,10 @@ fn a_policy_is_trained_validated_and_evaluated_on_moving_targets() {
     let result = evaluated(at, &saved);
     let [cases, rollouts] = ["others", "rollouts"]
         .map(|name| Tensors::read(&at.join(name).with_extension("safetensors")).unwrap());
+    for given in ["z0", "zt"] {
+        let [saved, brought] = [&rollouts, &cases].map(|file| file.values::<f32>(given).unwrap());
+        assert_eq!(saved, brought, "{given}");
+    }
     let (z, zt) = (rollouts.values::<f32>("z").unwrap(), cases.values::<f32>("zt").unwrap());
     let errors = rollouts.values::<f32>("error").unwrap();
     for (k, (z, zt)) in z.chunks(100).zip(zt.chunks(100)).enumerate() {

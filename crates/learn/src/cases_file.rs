@@ -52,7 +52,7 @@ fn parse(file: &Tensors, config: &Config) -> Result<Cases, String> {
 }
 
 /// What a tensor of some fields has after its first axis: one axis for the fields, if the state has several.
-pub(crate) fn extents(config: &Config, fields: usize) -> Vec<usize> {
+pub fn extents(config: &Config, fields: usize) -> Vec<usize> {
     let several = Some(fields).filter(|_| config.task.fields.len() > 1);
     several.into_iter().chain(config.axes().iter().map(|axis| axis.n)).collect()
 }

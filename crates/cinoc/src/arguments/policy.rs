@@ -76,7 +76,7 @@ pub struct Eval {
     #[arg(long, default_value = "0")]
     pub seed: u64,
     /// Write what happened, with control, into a safetensors file: z, xi, u, v and error of every case and
-    /// control step.
+    /// control step. It holds the cases too and can be given to --cases.
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
     /// Print one JSON object.

@@ -6,7 +6,8 @@ use crate::failure::Failure;
 use crate::terminal::{Terminal, number, say, table};
 use crate::work::evaluation::evaluate;
 use crate::work::subject::Resolved;
-use cinoc_control::Tasks;
+use cinoc_control::{Cases, Config, Tasks};
+use cinoc_learn::cases_file::extents;
 use cinoc_learn::evaluate::{Evaluation, Rollouts, Spread};
 use cinoc_learn::files::GrowingTensors;
 use std::path::Path;
@@ -36,7 +37,7 @@ pub fn run(request: &Eval, tasks: &Tasks) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A file of rollouts while it is written.
+/// A file of rollouts while it is written. It holds the cases too, so it can be given to `--cases`.
 struct Saved {
     file: GrowingTensors,
 }
@@ -49,10 +50,7 @@ impl Saved {
         let (config, count) = (&subject.config, subject.cases.count);
         let (steps, agents, dims) = (config.time.steps, config.agents, config.task.dims);
         let of_step = |name: &str| match name {
-            "z" => {
-                let fields = Some(config.task.fields.len()).filter(|&fields| fields > 1);
-                fields.into_iter().chain(config.axes().iter().map(|axis| axis.n)).collect()
-            }
+            "z" => extents(config, config.task.fields.len()),
             "xi" | "v" if dims == 2 => vec![dims, agents],
             "xi" | "u" | "v" => vec![agents],
             _ => vec![],
@@ -63,8 +61,10 @@ impl Saved {
             "v" => config.mobile(),
             _ => true,
         };
-        let shapes: Vec<(&str, Vec<usize>)> =
-            RECORDS.into_iter().filter(|name| recorded(name)).map(|name| (name, shape(name))).collect();
+        let given = given(config, &subject.cases);
+        let of_cases = given.iter().map(|(name, shape, _)| (*name, shape.clone()));
+        let records = RECORDS.into_iter().filter(|name| recorded(name)).map(|name| (name, shape(name)));
+        let shapes: Vec<(&str, Vec<usize>)> = of_cases.chain(records).collect();
         let (settings, seed) = (config.to_toml(), seed.to_string());
         let metadata = [
             ("task", config.task.name.as_str()),
@@ -73,7 +73,11 @@ impl Saved {
             ("settings", settings.as_str()),
         ];
         let file = GrowingTensors::begin(path, &shapes, &metadata);
-        Ok(Saved { file: file.map_err(|error| Failure::Request(error.to_string()))? })
+        let mut file = file.map_err(|error| Failure::Request(error.to_string()))?;
+        for (name, _, values) in &given {
+            file.append(name, values).map_err(|error| Failure::Run(error.to_string()))?;
+        }
+        Ok(Saved { file })
     }
 
     fn append(&mut self, rollouts: &Rollouts) -> Result<(), Failure> {
@@ -86,6 +90,32 @@ impl Saved {
         }
         Ok(())
     }
+}
+
+/// The cases as a file of cases has them: names, shapes and numbers, in the precision of rollouts.
+fn given(config: &Config, cases: &Cases) -> Vec<(&'static str, Vec<usize>, Vec<f32>)> {
+    let singles = |values: &[f64]| values.iter().map(|&value| value as f32).collect();
+    let fields = &config.task.fields;
+    let mut given =
+        vec![("z0", [vec![cases.count], extents(config, fields.len())].concat(), singles(&cases.z0))];
+    if config.task.tracks {
+        let steps = Some(cases.target_steps()).filter(|&steps| steps > 1);
+        let tracked = fields.iter().filter(|field| field.tracked).count();
+        let shape = [cases.count].into_iter().chain(steps).chain(extents(config, tracked)).collect();
+        let of_fields = cases.zt.chunks_exact(config.points()).zip(fields.iter().cycle());
+        let of_tracked = of_fields.filter(|(_, field)| field.tracked);
+        given.push(("zt", shape, of_tracked.flat_map(|(target, _)| singles(target)).collect()));
+    }
+    if let Some(xi0) = &cases.xi0 {
+        let (agents, dims) = (config.agents, config.task.dims);
+        let agent_by_agent = |xi: &[f64]| -> Vec<f32> {
+            (0..agents * dims).map(|at| xi[at % dims * agents + at / dims] as f32).collect()
+        };
+        let places = if dims == 1 { vec![agents] } else { vec![agents, dims] };
+        let xi0 = xi0.chunks_exact(agents * dims).flat_map(agent_by_agent).collect();
+        given.push(("xi0", [vec![cases.count], places].concat(), xi0));
+    }
+    given
 }
 
 /// Prints an evaluation as a table.
