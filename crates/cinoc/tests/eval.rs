@@ -90,7 +90,10 @@ fn rollouts_are_saved_with_their_settings() {
     let four = ["--cases", "placed.safetensors", "--agents", "4", "--set", "time.steps=2"];
     eval(at, "heat2d", &[&four[..], &["--save", "c.safetensors"]].concat());
     let kept = Tensors::read(&at.join("c.safetensors")).unwrap();
-    assert_eq!((kept.values::<f32>("xi0").unwrap(), &kept.tensor("xi0").unwrap().shape[..]), (xi0, &[1, 4, 2][..]));
+    assert_eq!(
+        (kept.values::<f32>("xi0").unwrap(), &kept.tensor("xi0").unwrap().shape[..]),
+        (xi0, &[1, 4, 2][..])
+    );
 
     let nowhere = refusal(at, "fkpp1d", &["--cases", "1", "--save", "none/a.safetensors"]);
     assert!(nowhere.contains("its directory does not exist; create it first"), "{nowhere}");

@@ -27,6 +27,7 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     let preset = workshop.preset("ks1d")?;
     let point = Point::new(&preset, count).with(&[set("time.steps", steps)])?;
     let (config, cases) = (&point.circumstances, workshop.cases(&point));
+    workshop.prepare("nmpc", std::slice::from_ref(&preset))?;
     workshop.watch.begin("nmpc", (BOUNDS.len() * METHODS.len() * count) as f64);
 
     let mut report = Report::new(config);

@@ -19,6 +19,9 @@ use crate::workshop::{LabError, Point, Trained, Workshop, work};
 /// Steps of a quick rollout.
 const QUICK_STEPS: usize = 6;
 
+/// Four horizons of `density2d`.
+const LONG: &[&str] = &["time.steps=600"];
+
 /// One optimisation problem.
 struct Setting {
     task: &'static str,
@@ -34,11 +37,13 @@ struct Setting {
 /// All optimisation problems, task by task.
 fn all() -> Vec<Setting> {
     use Goal::{Final, TimeMean};
-    let row = |task, agents, sets, goal| {
+    let row = |task, agents, sets: &'static [&'static str], goal| {
         let (cases, iterations, polish, rate) = match (task, goal) {
             ("ks1d" | "heat1d", TimeMean) => (16, 1500, 0, 0.03),
             ("ks1d" | "heat1d", Final) => (16, 1000, 600, 0.03),
             ("ks2d", _) => (4, 200, 0, 0.05),
+            ("density2d", _) if sets == LONG => (2, 100, 0, 0.05),
+            ("heat2d" | "density2d", _) => (4, 400, 0, 0.05),
             _ => (2, 100, 0, 0.05),
         };
         Setting { task, agents, sets, goal, cases, settings: Settings { iterations, polish, rate } }
@@ -50,17 +55,29 @@ fn all() -> Vec<Setting> {
         row("ks1d", 6, &["actuation.starts=staggered"], TimeMean),
         row("heat1d", 4, &[], Final),
         row("heat1d", 8, &[], Final),
+        row("heat2d", 9, &[], Final),
+        row("heat2d", 16, &[], Final),
+        row("heat2d", 16, &["failure.share=0.3"], Final),
         row("ks2d", 100, &["time.steps=25"], Final),
         row("ks2d", 100, &[], Final),
         row("ks2d", 60, &["time.steps=25"], Final),
         row("ks2d", 60, &[], Final),
+        row("ks2d", 100, &["time.steps=25", "failure.share=0.3"], Final),
         row("turb2d", 36, &[], Final),
         row("turb2d", 64, &[], Final),
+        row("turb2d", 64, &["failure.share=0.3"], Final),
+        row("density2d", 4, &[], Final),
+        row("density2d", 9, &[], Final),
+        row("density2d", 9, &["failure.share=0.3"], Final),
+        row("density2d", 9, LONG, Final),
     ]
 }
 
 pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     let chosen: Vec<Setting> = all().into_iter().filter(|row| workshop.has_task(row.task)).collect();
+    let not_shipped = chosen.iter().filter(|row| workshop.shipped_policy(row.task).is_none());
+    let presets = not_shipped.map(|row| workshop.preset(row.task)).collect::<Result<Vec<_>, _>>()?;
+    workshop.prepare("optimum", &presets)?;
     let problems = chosen.iter().map(|row| row.posed(workshop)).collect::<Result<Vec<_>, _>>()?;
     let mut rows = Vec::new();
     for posed in &problems {

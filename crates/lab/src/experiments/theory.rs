@@ -25,7 +25,9 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     let sampling = set("observe.sampling", "linear");
     let steps = workshop.size.pick(None, Some("time.steps=5".to_string()));
     let sets: Vec<String> = [sampling].into_iter().chain(steps).collect();
-    let trained = workshop.policy(&workshop.preset_of(Preset::Paper, "heat1d", 0)?)?.policy;
+    let preset = workshop.preset_of(Preset::Paper, "heat1d", 0)?;
+    workshop.prepare("theory", std::slice::from_ref(&preset))?;
+    let trained = workshop.policy(&preset)?.policy;
     let fresh = initial_params(&trained.config, &mut stream(0, Purpose::Parameters, 0));
     let single = trained.params.iter().map(|&p| f64::from(p)).collect();
     let config = trained.config.with_sets(&sets)?;

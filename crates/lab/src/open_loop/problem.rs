@@ -6,7 +6,7 @@ use cinoc_adjoint::{Input, Inputs, Program, Real, Strategy, Term, Threads};
 use cinoc_control::agents::start_positions;
 use cinoc_control::closed_loop::driven_trace;
 use cinoc_control::config::Loss;
-use cinoc_control::{Cases, Config, policy};
+use cinoc_control::{Cases, Config, Disturbance, policy};
 
 use super::Goal;
 
@@ -27,7 +27,8 @@ pub struct Problem<T: Real> {
     /// Number of actions of one case in one step.
     per_step: usize,
     action: Input,
-    /// What is given before the first step, of all cases.
+    /// What else is given, of all cases: fields and places before the first step, and which agents are at work
+    /// in every step.
     given: Vec<(Input, Vec<T>)>,
     /// Terms of the error, with their weights over time.
     terms: Vec<(Term, Vec<f64>)>,
@@ -44,7 +45,8 @@ pub struct Evaluation {
 }
 
 impl<T: Real> Problem<T> {
-    /// The problem for these cases and this `goal`, without noise and failures, in the precision `T`.
+    /// The problem for these cases and this `goal`, without noise, in the precision `T`. The agents that fail are
+    /// those that fail in an evaluation; their actions have no effect.
     ///
     /// # Panics
     /// If the cases live on another grid than the config's.
@@ -64,6 +66,13 @@ impl<T: Real> Problem<T> {
         ];
         let xi = all(&|case| cases.xi0(case).unwrap_or(&places).to_vec());
         given.extend(step.inputs.xi.map(|input| (input, xi)));
+        let disturbance = Disturbance::evaluation(0, 0);
+        given.extend(
+            step.inputs
+                .random
+                .iter()
+                .map(|&(what, input)| (input, all(&|case| disturbance.draw(&config, what, case, 0)))),
+        );
         let chunk = match config.task.dims {
             1 => CHUNK_1D.min(cases.count),
             _ => 1,
@@ -135,7 +144,8 @@ impl<T: Real> Problem<T> {
     fn inputs<'a>(&'a self, cases: Range<usize>, actions: &'a [T]) -> Inputs<'a, T> {
         let mut inputs = Inputs::new(cases.len(), self.steps, &[]).with(self.action, actions);
         for (input, values) in &self.given {
-            inputs = inputs.with(*input, &values[cases.start * input.size()..cases.end * input.size()]);
+            let of_case = values.len() / self.samples;
+            inputs = inputs.with(*input, &values[cases.start * of_case..cases.end * of_case]);
         }
         self.terms.iter().fold(inputs, |inputs, (term, weights)| inputs.weighted(*term, weights.clone()))
     }
@@ -144,7 +154,7 @@ impl<T: Real> Problem<T> {
 /// The task with its error as the only loss term. Every case has a factor, which `train.hold` enables.
 fn error_alone(config: &Config, goal: Goal) -> Config {
     let mut alone = config.plain();
-    (alone.noise.sensor, alone.noise.actuator, alone.failure.share) = (0.0, 0.0, 0.0);
+    (alone.noise.sensor, alone.noise.actuator) = (0.0, 0.0);
     let (track, terminal) = match goal {
         Goal::TimeMean => (1.0, 0.0),
         Goal::Final => (0.0, 1.0),

@@ -3,7 +3,8 @@
 use super::*;
 use cinoc_adjoint::Threads;
 use cinoc_control::config::Preset;
-use cinoc_control::{Cases, Config, Pool};
+use cinoc_control::disturbance::RandomInput;
+use cinoc_control::{Cases, Config, Disturbance, Pool};
 
 /// A short task with few agents and some of its cases.
 fn small(task: &str, sets: &[&str], cases: usize) -> (Config, Cases) {
@@ -49,6 +50,31 @@ fn the_gradient_is_that_of_central_differences() {
                 let derivative = found.gradient[i];
                 assert!(close(derivative, difference, largest), "{i}: {derivative}, {difference}");
             }
+        }
+    }
+}
+
+#[test]
+fn agents_that_have_failed_change_nothing_and_are_those_of_an_evaluation() {
+    let (config, cases) =
+        small("heat1d", &["agents=3", "time.steps=6", "failure.share=0.34", "failure.step=2"], 2);
+    let problem = Problem::<f64>::new(&config, &cases, Goal::Final, &Threads::one());
+    let at = scattered(2 * problem.variables());
+    let derivatives = problem.evaluate(&at).gradient;
+    for case in 0..2 {
+        let alive = Disturbance::evaluation(0, 0).draw(&config, RandomInput::Alive, case, 0);
+        assert_eq!(alive.iter().filter(|&&alive| alive == 0.0).count(), 4);
+        for (step, alive) in alive.chunks(3).enumerate() {
+            for (agent, &alive) in alive.iter().enumerate() {
+                // intensities come before velocities
+                let derivative = derivatives[case * problem.variables() + step * 6 + agent];
+                assert_eq!(derivative != 0.0, alive == 1.0, "case {case}, step {step}, agent {agent}");
+            }
+        }
+        let alone = problem.evaluate_case(case, &at[case * problem.variables()..][..problem.variables()]);
+        // a program for one case adds up in another order
+        for (one, among) in alone.gradient.iter().zip(&derivatives[case * problem.variables()..]) {
+            assert!((one - among).abs() <= 1e-12, "{one}, {among}");
         }
     }
 }
