@@ -19,9 +19,6 @@ use crate::workshop::{LabError, Point, Trained, Workshop, work};
 /// Steps of a quick rollout.
 const QUICK_STEPS: usize = 6;
 
-/// Four horizons of `density2d`.
-const LONG: &[&str] = &["time.steps=600"];
-
 /// One optimisation problem.
 struct Setting {
     task: &'static str,
@@ -37,12 +34,11 @@ struct Setting {
 /// All optimisation problems, task by task.
 fn all() -> Vec<Setting> {
     use Goal::{Final, TimeMean};
-    let row = |task, agents, sets: &'static [&'static str], goal| {
+    let row = |task, agents, sets, goal| {
         let (cases, iterations, polish, rate) = match (task, goal) {
             ("ks1d" | "heat1d", TimeMean) => (16, 1500, 0, 0.03),
             ("ks1d" | "heat1d", Final) => (16, 1000, 600, 0.03),
             ("ks2d", _) => (4, 200, 0, 0.05),
-            ("density2d", _) if sets == LONG => (2, 100, 0, 0.05),
             ("heat2d" | "density2d", _) => (4, 400, 0, 0.05),
             _ => (2, 100, 0, 0.05),
         };
@@ -69,7 +65,6 @@ fn all() -> Vec<Setting> {
         row("density2d", 4, &[], Final),
         row("density2d", 9, &[], Final),
         row("density2d", 9, &["failure.share=0.3"], Final),
-        row("density2d", 9, LONG, Final),
     ]
 }
 
