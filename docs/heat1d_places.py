@@ -44,7 +44,8 @@ def main(path):
     print("steady fields, with the best intensities for every target:")
     print(f"  agents where they start                       {errors(even, targets).mean():.1e}")
     print(f"  agents where the policy has led them          {np.mean(ended):.1e}")
-    print(f"  the best places for all targets together      {errors(common, targets).mean():.1e}, at {np.sort(common).round(2)}")
+    at_common = f"{errors(common, targets).mean():.1e}, at {np.sort(common).round(2)}"
+    print(f"  the best places for all targets together      {at_common}")
     print(f"  the best places for every target              {np.mean(own):.1e}")
     spread = data["xi"][:, -1].std(0).max()
     print(f"standard deviation over cases of where the policy leads an agent: at most {spread:.3f}")

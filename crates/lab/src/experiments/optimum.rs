@@ -328,6 +328,7 @@ fn protocol() -> String {
      actions and from zero, for ks1d also from a pulse in the second Fourier mode; for every case the \
      best descent counts. The problem is not convex: the error of a plan is an upper bound of the optimal \
      error, not a proof that nothing lower exists. A policy also does not know the field elsewhere, and \
-     was trained with a cost of effort. Where agents fail, the same ones do for policy and plan. Intervals are 95 % bootstrap over cases."
+     was trained with a cost of effort. Where agents fail, the same ones do for policy and plan. \
+     Intervals are 95 % bootstrap over cases."
         .to_string()
 }

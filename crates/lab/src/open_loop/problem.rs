@@ -27,8 +27,8 @@ pub struct Problem<T: Real> {
     /// Number of actions of one case in one step.
     per_step: usize,
     action: Input,
-    /// What else is given, of all cases: fields and places before the first step, and which agents are at work
-    /// in every step.
+    /// What else is given, of all cases: fields and places before the first step, and which agents are at
+    /// work in every step.
     given: Vec<(Input, Vec<T>)>,
     /// Terms of the error, with their weights over time.
     terms: Vec<(Term, Vec<f64>)>,
@@ -45,8 +45,8 @@ pub struct Evaluation {
 }
 
 impl<T: Real> Problem<T> {
-    /// The problem for these cases and this `goal`, without noise, in the precision `T`. The agents that fail are
-    /// those that fail in an evaluation; their actions have no effect.
+    /// The problem for these cases and this `goal`, without noise, in the precision `T`. The agents that fail
+    /// are those that fail in an evaluation; their actions have no effect.
     ///
     /// # Panics
     /// If the cases live on another grid than the config's.
