@@ -5,9 +5,10 @@ mod common;
 mod odd_sizes;
 
 use cinoc_adjoint::backend::Backend;
-use cinoc_adjoint::{Gradient, Strategy, Threads};
-use cinoc_control::{Cases, ClosedLoop, Config, Disturbance, Pool, Purpose, policy, random};
+use cinoc_adjoint::{Gradient, Real, Strategy, Threads};
+use cinoc_control::{Cases, ClosedLoop, Config, Disturbance, Pool, Purpose, Tasks, policy, random};
 use cinoc_cuda::Cuda;
+use cinoc_learn::policy_file::PolicyFile;
 use common::{check, check_updates, config};
 use std::sync::Arc;
 
@@ -29,6 +30,37 @@ fn gradients_are_those_of_the_cpu(task: &str) {
         check::<f32>(&device, &config, 5e-4);
         check::<f64>(&device, &config, 1e-10);
     }
+}
+
+/// How far a gradient of two samples over all steps is from that in double precision, relative to its length: in single
+/// precision on the CPU and on the device.
+fn whole_rollouts(task: &str) {
+    let Some(device) = device() else { return };
+    let shipped = format!("../../policies/{task}.safetensors");
+    let shipped = PolicyFile::read(shipped.as_ref(), Tasks::built_in()).unwrap();
+    let paper = Config::paper(task).unwrap();
+    let first = policy::initial_params(&paper, &mut random::stream(5, Purpose::Parameters, 0));
+    let trained = shipped.params.iter().map(|&x| f64::from(x)).collect();
+    for (name, config, params) in [("shipped", shipped.config, trained), ("paper, first", paper, first)] {
+        let cases = Cases::draw(&config, 5, Pool::Validation, 2, &Threads::one(), &|_, _| {});
+        let (cpu, there) = (Threads::one(), Threads::one().with_backend(device.clone()));
+        let exact = gradient::<f64>(&config, &cases, &params, &cpu);
+        let length = exact.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let [here, there] = [cpu, there].map(|threads| {
+            let found = gradient::<f32>(&config, &cases, &params, &threads);
+            exact.iter().zip(&found).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt() / length
+        });
+        println!("{task}, {name} parameters: CPU {here:.1e}, device {there:.1e}");
+        assert!(there <= here.max(1e-3), "{task}, {name} parameters: the gradient is off by {there:.1e}");
+    }
+}
+
+fn gradient<T: Real>(config: &Config, cases: &Cases, params: &[f64], threads: &Threads) -> Vec<f64> {
+    let closed_loop = ClosedLoop::<T>::for_training(config, 2);
+    let batch = closed_loop.batch(cases, &[0, 1], Disturbance::training(0, 0, 2));
+    let params: Vec<T> = params.iter().map(|&x| T::of(x)).collect();
+    let gradient = closed_loop.gradient(&params, &batch, threads, Strategy::Recompute);
+    gradient.params.iter().map(|x| x.f64()).collect()
 }
 
 /// A closed loop on the device, with cases and first parameters.
@@ -111,6 +143,10 @@ macro_rules! tasks {
             #[test]
             fn same_bits() {
                 super::runs_and_batches_give_the_same_bits($task);
+            }
+            #[test]
+            fn whole_rollouts() {
+                super::whole_rollouts($task);
             }
         }
     )*};
