@@ -70,7 +70,9 @@ fn a_quick_experiment_says_first_that_its_numbers_mean_nothing() {
 
 #[test]
 fn the_page_of_results_is_made_from_the_committed_files() {
-    let made = cinoc_lab::results::page(&project().join("results"), "../results/").unwrap();
+    let made =
+        cinoc_lab::results::page(&project().join("results"), &project().join("policies"), "../results/")
+            .unwrap();
     let committed = fs::read_to_string(project().join("docs/results.md")).unwrap();
     assert!(
         made == committed,

@@ -16,6 +16,10 @@ use std::path::{Path, PathBuf};
 
 const PAGE: &str = "docs/results.md";
 const RESULTS: &str = "results";
+/// The policies of the project.
+const POLICIES: &str = "policies";
+/// The state of results that need not be made again.
+const CURRENT: &str = "of this code";
 /// Experiments whose tasks can be chosen.
 const BY_TASK: [&str; 6] = ["methods", "table", "cardinality", "cardinality-paper", "failure", "optimum"];
 
@@ -37,7 +41,7 @@ fn list(json: bool) -> Result<(), Failure> {
     let mut rows = vec![["experiment", "about", "results"].map(String::from).to_vec()];
     for known in experiments() {
         let state = state(known, Path::new(RESULTS))?;
-        rows.push(vec![known.name.to_string(), known.title.to_string(), state.to_string()]);
+        rows.push(vec![known.name.to_string(), known.title.to_string(), state]);
     }
     table(&rows);
     say!("\ncinoc reproduce NAME runs one experiment, cinoc reproduce all runs all.");
@@ -45,15 +49,18 @@ fn list(json: bool) -> Result<(), Failure> {
 }
 
 /// Description of the state of an experiment's results.
-fn state(experiment: &Experiment, folder: &Path) -> Result<&'static str, Failure> {
+fn state(experiment: &Experiment, folder: &Path) -> Result<String, Failure> {
     let path = folder.join(format!("{}.json", experiment.name));
     if !path.exists() {
-        return Ok("none");
+        return Ok("none".to_string());
     }
-    Ok(match Results::read(&path).map_err(LabError::from)?.state() {
-        State::Current => "of this code",
-        State::Stale => "stale: made by other code",
-        State::Unrecorded => "made before versions were recorded",
+    let results = Results::read(&path).map_err(LabError::from)?;
+    let replaced = results.replaced(Path::new(POLICIES)).join(", ");
+    Ok(match results.state() {
+        State::Current if replaced.is_empty() => CURRENT.to_string(),
+        State::Current => format!("stale: the policy of {replaced} is another one now"),
+        State::Stale => "stale: made by other code".to_string(),
+        State::Unrecorded => "made before versions were recorded".to_string(),
     })
 }
 
@@ -66,7 +73,7 @@ fn reproduce(request: &Reproduce, chosen: Vec<&Experiment>, crew: &Crew) -> Resu
     let folder = or(&request.runs, "runs/lab", "runs/quick");
     let (bar, threads) = (Bar::new(), crew.threads(request.on.threads, request.on.device)?);
     crew.warn(request.on.threads);
-    let mut workshop = Workshop::new(size, threads, request.seeds, folder, PathBuf::from("policies"), &bar);
+    let mut workshop = Workshop::new(size, threads, request.seeds, folder, PathBuf::from(POLICIES), &bar);
     workshop.team = crew.team.clone();
     workshop.methods = known(&request.methods, "--methods", methods().iter().map(|method| method.name))?;
     workshop.tasks =
@@ -130,14 +137,14 @@ pub fn show(results: &Results, out: &Path) {
 
 fn write_page(request: &Reproduce) -> Result<(), Failure> {
     let out = request.out.clone().unwrap_or_else(|| PathBuf::from(RESULTS));
-    let text = page(&out, "../results/").map_err(LabError::from)?;
+    let text = page(&out, Path::new(POLICIES), "../results/").map_err(LabError::from)?;
     write_atomically(Path::new(PAGE), |file| file.write_all(text.as_bytes())).map_err(LabError::from)?;
     say!("{PAGE}");
-    // the page itself shows versions only: whether they are of this code changes with the code, not with the
-    // results
+    // of the code the page itself shows versions only: whether they are of this code changes with the code, not
+    // with the results
     for known in experiments() {
         let state = state(known, &out)?;
-        if !matches!(state, "none" | "of this code") {
+        if state != "none" && state != CURRENT {
             say!("{}: {state}", known.name);
         }
     }

@@ -11,6 +11,8 @@ mod page;
 mod provenance;
 mod table;
 
+pub(crate) use provenance::{file_hash, shipped_name};
+
 pub use chart::{Chart, Curve};
 pub use markdown::markdown;
 pub use page::page;
@@ -193,6 +195,11 @@ impl Results {
     /// Whether this code produced it.
     pub fn state(&self) -> State {
         self.provenance.as_ref().map_or(State::Unrecorded, Provenance::state)
+    }
+
+    /// Tasks whose policy in the folder `shipped` is not the one that was measured.
+    pub fn replaced(&self, shipped: &Path) -> Vec<&str> {
+        self.provenance.as_ref().map_or_else(Vec::new, |provenance| provenance.replaced(shipped))
     }
 
     /// File name, without its ending, of a table or chart.

@@ -1,7 +1,9 @@
 //! Provenance of a results file: code, policies, settings.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
+use cinoc_learn::files::{FileError, fnv1a};
 use serde::{Deserialize, Serialize};
 
 /// Identity of the numbers that this code computes. Code that trains and measures the same bits has the same
@@ -38,6 +40,20 @@ pub enum State {
     Unrecorded,
 }
 
+/// What marks a policy of the project among the policies of a results file.
+const SHIPPED: &str = " (shipped)";
+
+/// The name of a task's shipped policy in results.
+pub(crate) fn shipped_name(task: &str) -> String {
+    format!("{task}{SHIPPED}")
+}
+
+/// Hash of a file's contents.
+pub(crate) fn file_hash(path: &Path) -> Result<String, FileError> {
+    let bytes = std::fs::read(path).map_err(|error| FileError::io("read", path, error))?;
+    Ok(format!("{:016x}", fnv1a(&bytes)))
+}
+
 /// The name of this code in results.
 pub fn version() -> String {
     format!("{}+{}", env!("CARGO_PKG_VERSION"), numerics())
@@ -69,6 +85,16 @@ impl Provenance {
         let current = version();
         let same = self.version == current && self.earlier.iter().all(|earlier| *earlier == current);
         if same { State::Current } else { State::Stale }
+    }
+
+    /// Tasks whose policy in the folder `shipped` is not the one that was measured.
+    pub(super) fn replaced(&self, shipped: &Path) -> Vec<&str> {
+        let measured =
+            self.policies.iter().filter_map(|(name, hash)| Some((name.strip_suffix(SHIPPED)?, hash)));
+        let replaced = measured.filter(|(task, hash)| {
+            file_hash(&shipped.join(format!("{task}.safetensors"))).is_ok_and(|now| now != **hash)
+        });
+        replaced.map(|(task, _)| task).collect()
     }
 
     /// As a sentence of the page.
@@ -111,6 +137,20 @@ mod tests {
         assert_eq!(made(&version()).beside(None).state(), State::Stale);
         // partly stale results stay stale when another part is measured again
         assert_eq!(made(&version()).beside(Some(in_part)).state(), State::Stale);
+    }
+
+    #[test]
+    fn a_replaced_policy_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("heat1d.safetensors");
+        std::fs::write(&file, "one").unwrap();
+        let mut provenance = made(&version());
+        provenance.policies.insert(shipped_name("heat1d"), file_hash(&file).unwrap());
+        provenance.policies.insert(shipped_name("not here"), "0".to_string());
+        provenance.policies.insert("heat1d-1-00".to_string(), "0".to_string());
+        assert!(provenance.replaced(folder.path()).is_empty());
+        std::fs::write(&file, "another").unwrap();
+        assert_eq!(provenance.replaced(folder.path()), ["heat1d"]);
     }
 
     #[test]

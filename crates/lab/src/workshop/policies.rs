@@ -1,11 +1,9 @@
 //! The policy of a config: shipped, trained before, or trained now.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use cinoc_control::{Config, Pool, Tasks};
-use cinoc_learn::files::{FileError, fnv1a};
 use cinoc_learn::inputs::Inputs;
 use cinoc_learn::policy_file::PolicyFile;
 use cinoc_learn::pool::{cache_folder, cached};
@@ -14,7 +12,7 @@ use cinoc_learn::team::Team;
 
 use super::cost::training_work;
 use super::{LabError, Workshop, fingerprint};
-use crate::results::numerics;
+use crate::results::{file_hash, numerics, shipped_name};
 use crate::training_log::TrainingLog;
 
 /// A policy and the duration of its training.
@@ -40,7 +38,7 @@ impl Workshop<'_> {
     pub fn policy(&self, config: &Config) -> Result<Trained, LabError> {
         self.book_settings(&config.regardless_of_speed().to_toml());
         if let Some(policy) = self.shipped(config) {
-            self.book_policy(&format!("{} (shipped)", config.task), file_hash(&self.shipped_path(config))?);
+            self.book_policy(&shipped_name(&config.task.name), file_hash(&self.shipped_path(config))?);
             return Ok(Trained { policy, seconds: None });
         }
         let name = run_name(config);
@@ -140,12 +138,6 @@ fn run_name_of(numerics: &str, config: &Config) -> String {
     let method = config.method.as_ref().map_or(String::new(), |_| format!("{}-", config.method_name()));
     let all = format!("{numerics} {}", config.regardless_of_speed().to_toml());
     format!("{}-{method}{}-{}", config.task, config.train.seed, fingerprint(&all))
-}
-
-/// Hash of a file's contents.
-fn file_hash(path: &Path) -> Result<String, LabError> {
-    let bytes = fs::read(path).map_err(|error| FileError::io("read", path, error))?;
-    Ok(format!("{:016x}", fnv1a(&bytes)))
 }
 
 #[cfg(test)]
