@@ -3,8 +3,8 @@ Run: python density2d_hold.py ROLLOUTS, a file of `cinoc eval POLICY --set time.
 
 The advective transport moves values and never raises them, so the peak of the blob can only fall. Diffusion
 lowers it: the peak of a Gaussian of variance s^2 (in cells, per axis) by the fraction 2 D / s^2 in a step.
-"Held" means: from step 150 on the blob is a Gaussian at the place of the target, its width is the best for its
-peak, and its peak falls only by diffusion."""
+"Held" means: from step 150 on the blob is a Gaussian at the place of the target, its width is the best for
+its peak, and its peak falls only by diffusion."""
 import sys, tomllib
 import numpy as np
 from policy_network_1d import read

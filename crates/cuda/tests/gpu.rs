@@ -32,8 +32,8 @@ fn gradients_are_those_of_the_cpu(task: &str) {
     }
 }
 
-/// How far a gradient of two samples over all steps is from that in double precision, relative to its length: in single
-/// precision on the CPU and on the device.
+/// How far a gradient of two samples over all steps is from that in double precision, relative to its length:
+/// in single precision on the CPU and on the device.
 fn whole_rollouts(task: &str) {
     let Some(device) = device() else { return };
     let shipped = format!("../../policies/{task}.safetensors");

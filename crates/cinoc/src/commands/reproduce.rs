@@ -140,8 +140,8 @@ fn write_page(request: &Reproduce) -> Result<(), Failure> {
     let text = page(&out, Path::new(POLICIES), "../results/").map_err(LabError::from)?;
     write_atomically(Path::new(PAGE), |file| file.write_all(text.as_bytes())).map_err(LabError::from)?;
     say!("{PAGE}");
-    // of the code the page itself shows versions only: whether they are of this code changes with the code, not
-    // with the results
+    // of the code the page itself shows versions only: whether they are of this code changes with the code,
+    // not with the results
     for known in experiments() {
         let state = state(known, &out)?;
         if state != "none" && state != CURRENT {
