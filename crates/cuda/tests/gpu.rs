@@ -32,6 +32,11 @@ fn gradients_are_those_of_the_cpu(task: &str) {
     }
 }
 
+/// How much farther than a CPU in single precision the device may be from double precision. The matrix units
+/// keep two or three bits less, and a closed loop makes rounding errors grow; 25 was seen (heat2d). A product
+/// that lost one of its three parts would keep 11 bits.
+const FARTHER: f64 = 30.0;
+
 /// How far a gradient of two samples over all steps is from that in double precision, relative to its length:
 /// in single precision on the CPU and on the device.
 fn whole_rollouts(task: &str) {
@@ -51,7 +56,8 @@ fn whole_rollouts(task: &str) {
             exact.iter().zip(&found).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt() / length
         });
         println!("{task}, {name} parameters: CPU {here:.1e}, device {there:.1e}");
-        assert!(there <= here.max(1e-3), "{task}, {name} parameters: the gradient is off by {there:.1e}");
+        let bound = (FARTHER * here).max(1e-3);
+        assert!(there <= bound, "{task}, {name} parameters: the gradient is off by {there:.1e}");
     }
 }
 

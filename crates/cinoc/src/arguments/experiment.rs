@@ -25,7 +25,7 @@ pub struct Reproduce {
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub seeds: Option<usize>,
     /// With table or methods: compare these methods (cinoc, dpc, ppo, td3, mappo, matd3, separated by
-    /// commas), or all.
+    /// commas), or all. The results file keeps its results of the other methods.
     #[arg(long, value_delimiter = ',', value_name = "METHOD,...|all")]
     pub methods: Option<Vec<String>>,
     /// With table, methods, cardinality, cardinality-paper, failure or optimum: run these tasks only. The
@@ -33,6 +33,7 @@ pub struct Reproduce {
     #[arg(long, value_delimiter = ',', value_name = "TASK,...")]
     pub tasks: Option<Vec<String>>,
     /// With table: only these rows of a task: default, paper (the presets), dpc (the strongest baseline).
+    /// The results file keeps the other rows.
     #[arg(long, value_delimiter = ',', value_name = "ROW,...")]
     pub rows: Option<Vec<String>>,
     /// Folder for results [default: results, or runs/quick/results].

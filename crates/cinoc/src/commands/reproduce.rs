@@ -99,10 +99,14 @@ fn reproduce(request: &Reproduce, chosen: Vec<&Experiment>, crew: &Crew) -> Resu
             return Err(Failure::Request(format!("{} has nothing about {tasks}", results.name)));
         }
         let earlier = out.join(format!("{}.json", results.name));
-        if let Some(tasks) = workshop.tasks.as_ref().filter(|_| earlier.exists()) {
+        let rows = if results.name == "methods" { &workshop.methods } else { &workshop.rows };
+        if (workshop.tasks.is_some() || rows.is_some()) && earlier.exists() {
             let earlier = Results::read(&earlier).map_err(LabError::from)?;
-            results = results.beside(earlier, tasks, workshop.rows.as_deref()).map_err(LabError::from)?;
+            let all = || Tasks::built_in().iter().map(|task| task.name.clone()).collect();
+            let tasks: Vec<String> = workshop.tasks.clone().unwrap_or_else(all);
+            results = results.beside(earlier, &tasks, rows.as_deref()).map_err(LabError::from)?;
         }
+        experiment.conclude(&mut results, size);
         results.write(&out).map_err(LabError::from)?;
         if request.json { print_json(&results)? } else { show(&results, &out) }
     }

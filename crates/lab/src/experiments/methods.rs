@@ -1,6 +1,8 @@
 //! `methods`: the operator policy and every baseline on all tasks, with the training budget of each.
 //!
-//! `cinoc reproduce table --methods LIST` runs it for some of them.
+//! `cinoc reproduce table --methods LIST` runs it for some of them. The table of budgets is the result: the
+//! comparison of the methods and the conclusions follow from it, also when some of its rows are of an earlier
+//! run ([`conclude`]).
 
 use cinoc_control::Config;
 use cinoc_control::Tasks;
@@ -11,12 +13,17 @@ use super::table::cases;
 use super::{Found, loss, loss_name, set};
 use crate::numbers::number;
 use crate::published::{leading, published, published_method};
-use crate::results::{Cell, Chart, Curve, Table};
+use crate::results::{Cell, Chart, Curve, METHOD, Results, Table};
 use crate::training_log::TrainingLog;
 use crate::workshop::{LabError, Measured, Outcome, Point, Sample, Workshop};
 
 /// Points of a learning curve.
 const CURVE_POINTS: usize = 60;
+
+const BUDGETS: &str = "budgets";
+/// Columns of the table of budgets.
+const UNCONTROLLED: &str = "uncontrolled";
+const LOSS: &str = "loss, mean over seeds";
 
 /// A method on a task.
 struct Entry {
@@ -26,7 +33,6 @@ struct Entry {
     /// One per seed; `None` where the training diverged.
     measured: Vec<Option<Measured>>,
     logs: Vec<TrainingLog>,
-    diverged: Vec<String>,
 }
 
 pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
@@ -48,11 +54,11 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
         protocol: "all methods on the same cases with the same bounds; rewards of PPO, TD3, MAPPO and MATD3 \
                    are the negative stage cost of the training loss; three seeds for training through the \
                    physics (cinoc, dpc), two for RL. Steps are control steps simulated in training, all \
-                   cases together; seconds are on this machine's threads. cinoc: trained for the main table, \
-                   or shipped."
+                   cases together; seconds are those of the machine that trained. cinoc and dpc: the trainings of \
+                   the main table."
             .to_string(),
-        findings: findings(&entries),
-        tables: vec![matrix(&entries), budgets(&entries)],
+        findings: Vec::new(),
+        tables: vec![budgets(&entries)],
         charts: curves(&entries),
     })
 }
@@ -75,14 +81,8 @@ fn entry(
     configs: Vec<Config>,
 ) -> Result<Entry, LabError> {
     let sample = workshop.size.pick(cases(task), Sample::Test(2));
-    let mut entry = Entry {
-        task,
-        method,
-        config: configs[0].clone(),
-        measured: Vec::new(),
-        logs: Vec::new(),
-        diverged: Vec::new(),
-    };
+    let mut entry =
+        Entry { task, method, config: configs[0].clone(), measured: Vec::new(), logs: Vec::new() };
     for config in configs {
         match workshop.outcome(&config)? {
             Outcome::Finished(log) => {
@@ -90,10 +90,7 @@ fn entry(
                 entry.measured.extend(workshop.measure("methods", &[point])?.into_iter().map(Some));
                 entry.logs.push(*log);
             }
-            Outcome::Diverged(what) => {
-                entry.measured.push(None);
-                entry.diverged.push(what);
-            }
+            Outcome::Diverged(_) => entry.measured.push(None),
         }
     }
     Ok(entry)
@@ -130,39 +127,17 @@ fn tasks_of(entries: &[Entry]) -> Vec<&'static str> {
     found
 }
 
-/// A row per task, a column per method, the published number in brackets.
-fn matrix(entries: &[Entry]) -> Table {
-    let mut columns = vec!["task", "when", "uncontrolled"];
-    let chosen: Vec<&str> = of_task(entries, tasks_of(entries)[0]).iter().map(|entry| entry.method).collect();
-    columns.extend(&chosen);
-    let caption = "Mean (z − z*)² over space, cases and seeds; in brackets the published number.";
-    let mut table = Table::new("matrix", caption, &columns);
-    for task in tasks_of(entries) {
-        let row = of_task(entries, task);
-        let free = row.iter().find_map(|entry| entry.uncontrolled());
-        let mut cells: Vec<Cell> = vec![task.into(), loss_name(task).into(), free.into()];
-        for entry in row {
-            let mean = Spread::of(&entry.losses()).mean;
-            let ours = if mean.is_finite() { number(mean) } else { "diverged".to_string() };
-            let paper = published_method(task, entry.method).unwrap_or_default();
-            let paper = paper.split(' ').next().unwrap_or_default();
-            cells.push(format!("{ours} ({paper})").into());
-        }
-        table.row(cells);
-    }
-    table
-}
-
 fn budgets(entries: &[Entry]) -> Table {
     let mut table = Table::new(
-        "budgets",
-        "Training budget and result of every method. Converging: how much lower the mean cost of the last \
+        BUDGETS,
+        "Training budget and result of every method; inf: the training or a rollout diverged. Converging: how much lower the mean cost of the last \
          tenth of the updates is than that of the tenth before.",
         &[
             "task",
-            "method",
+            METHOD,
             "network",
-            "loss, mean over seeds",
+            UNCONTROLLED,
+            LOSS,
             "± over seeds",
             "every seed",
             "published",
@@ -189,6 +164,7 @@ fn budgets(entries: &[Entry]) -> Table {
             entry.task.into(),
             entry.method.into(),
             network.into(),
+            entry.uncontrolled().into(),
             Some(spread.mean).filter(|mean| mean.is_finite()).map_or("diverged".into(), Into::into),
             Some(spread.std).filter(|std| losses.len() > 1 && std.is_finite()).into(),
             losses.iter().map(|loss| number(*loss)).collect::<Vec<_>>().join(", ").into(),
@@ -278,51 +254,131 @@ fn thinned(values: &[f64]) -> Vec<f64> {
     values.chunks(group).map(|group| group.iter().sum::<f64>() / group.len() as f64).collect()
 }
 
-fn findings(entries: &[Entry]) -> Vec<String> {
+/// A row of the table of budgets.
+struct Row<'a> {
+    task: &'a str,
+    method: &'a str,
+    uncontrolled: Option<f64>,
+    /// Infinite if a training or a rollout diverged.
+    loss: f64,
+}
+
+fn rows<'a>(budgets: &'a Table) -> Vec<Row<'a>> {
+    let at = |name: &str| budgets.columns.iter().position(|column| column == name).expect("a column");
+    let (uncontrolled, loss) = (at(UNCONTROLLED), at(LOSS));
+    let of = |row: &'a Vec<Cell>| Row {
+        task: row[0].text(),
+        method: row[1].text(),
+        uncontrolled: row[uncontrolled].value(),
+        loss: row[loss].value().unwrap_or(f64::INFINITY),
+    };
+    budgets.rows.iter().map(of).collect()
+}
+
+/// Adds what follows from the table of budgets: the comparison of the methods, and the conclusions.
+pub(super) fn conclude(results: &mut Results, quick: bool) {
+    let budgets = results.tables.iter().find(|table| table.name == BUDGETS).expect("methods has budgets");
+    let rows = rows(budgets);
+    let (matrix, findings) = (matrix(&rows), if quick { Vec::new() } else { findings(&rows) });
+    results.tables.insert(0, matrix);
+    results.findings = findings;
+}
+
+/// A row per task, a column per method, the published number in brackets.
+fn matrix(rows: &[Row<'_>]) -> Table {
+    let mut columns = vec!["task", "when", "uncontrolled"];
+    let found = methods().iter().map(|method| method.name);
+    let found: Vec<&str> = found.filter(|name| rows.iter().any(|row| row.method == *name)).collect();
+    columns.extend(&found);
+    let caption = "Mean (z − z*)² over space, cases and seeds; in brackets the published number.";
+    let mut table = Table::new("matrix", caption, &columns);
+    for of_task in rows.chunk_by(|a, b| a.task == b.task) {
+        let task = of_task[0].task;
+        let free = of_task.iter().find_map(|row| row.uncontrolled);
+        let mut cells: Vec<Cell> = vec![task.into(), loss_name(task).into(), free.into()];
+        for method in &found {
+            let Some(row) = of_task.iter().find(|row| row.method == *method) else {
+                cells.push(None.into());
+                continue;
+            };
+            let ours = if row.loss.is_finite() { number(row.loss) } else { "diverged".to_string() };
+            let paper = published_method(task, method).unwrap_or_default();
+            let paper = paper.split(' ').next().unwrap_or_default();
+            cells.push(format!("{ours} ({paper})").into());
+        }
+        table.row(cells);
+    }
+    table
+}
+
+fn findings(rows: &[Row<'_>]) -> Vec<String> {
     let mut findings = Vec::new();
-    for task in tasks_of(entries) {
-        let row = of_task(entries, task);
-        let mean = |entry: &Entry| Spread::of(&entry.losses()).mean;
-        let ours = row.iter().find(|entry| entry.method == "cinoc").map(|entry| mean(entry));
-        let best = row
-            .iter()
-            .filter(|entry| entry.method != "cinoc")
-            .map(|entry| (entry.method, mean(entry)))
-            .min_by(|a, b| a.1.total_cmp(&b.1));
-        if let (Some(ours), Some((method, best))) = (ours, best) {
-            let factor = number((best / ours).max(ours / best));
-            let verdict = if ours <= best { "below" } else { "ABOVE" };
+    for of_task in rows.chunk_by(|a, b| a.task == b.task) {
+        let task = of_task[0].task;
+        let ours = of_task.iter().find(|row| row.method == "cinoc").map(|row| row.loss);
+        let baselines = of_task.iter().filter(|row| row.method != "cinoc");
+        let best = baselines.clone().min_by(|a, b| a.loss.total_cmp(&b.loss));
+        if let (Some(ours), Some(best)) = (ours, best) {
+            let factor = number((best.loss / ours).max(ours / best.loss));
+            let verdict = if ours <= best.loss { "below" } else { "ABOVE" };
             findings.push(format!(
-                "{task}: cinoc {}, {verdict} the best baseline ({method}, {}) by a factor of {factor}.",
+                "{task}: cinoc {}, {verdict} the best baseline ({}, {}) by a factor of {factor}.",
                 number(ours),
-                number(best)
+                best.method,
+                number(best.loss)
             ));
         }
-        for entry in &row {
-            let paper = published_method(task, entry.method).and_then(leading);
-            let free = published(task).and_then(|paper| leading(paper.uncontrolled));
-            if entry.method != "cinoc"
-                && let Some(printed) = paper
-                && mean(entry) > 1.1 * printed
+        let free = published(task).and_then(|paper| leading(paper.uncontrolled));
+        for Row { method, loss, .. } in baselines {
+            if let Some(printed) = published_method(task, method).and_then(leading)
+                && *loss > 1.1 * printed
             {
-                let lost = if free.is_some_and(|free| mean(entry) >= free) {
-                    ", no better than no control"
-                } else {
-                    ""
-                };
-                let loss = Some(mean(entry)).filter(|mean| mean.is_finite());
-                let loss = loss.map_or("an infinite or NaN error".to_string(), number);
+                let lost =
+                    if free.is_some_and(|free| *loss >= free) { ", no better than no control" } else { "" };
+                let loss =
+                    if loss.is_finite() { number(*loss) } else { "an infinite or NaN error".to_string() };
                 findings.push(format!(
-                    "{task}, {}: {loss} is WORSE than the published {}{lost}.",
-                    entry.method,
+                    "{task}, {method}: {loss} is WORSE than the published {}{lost}.",
                     number(printed)
                 ));
             }
-            findings.extend(entry.diverged.iter().map(|what| format!("{task}, {}: {what}", entry.method)));
         }
     }
     if findings.is_empty() {
         findings.push("Nothing to compare with.".to_string());
     }
     findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Also methods that were not measured for a task, as when some rows are of an earlier run.
+    #[test]
+    fn the_comparison_follows_from_the_table_of_budgets() {
+        let mut budgets = Table::new(BUDGETS, "", &["task", METHOD, UNCONTROLLED, LOSS]);
+        let mut row = |task: &str, method: &str, loss: Cell| {
+            budgets.row([task.into(), method.into(), 0.4.into(), loss]);
+        };
+        row("heat1d", "cinoc", 5e-6.into());
+        row("heat1d", "dpc", 1e-5.into());
+        row("heat1d", "td3", "diverged".into());
+        row("ks1d", "cinoc", 0.12.into());
+        row("ks1d", "ppo", 0.1.into());
+        let rows = rows(&budgets);
+        assert_eq!(
+            findings(&rows),
+            [
+                "heat1d: cinoc 5.00e-6, below the best baseline (dpc, 1.00e-5) by a factor of 2.00.",
+                "heat1d, td3: an infinite or NaN error is WORSE than the published 6.00e-3, no better than no \
+                 control.",
+                "ks1d: cinoc 0.120, ABOVE the best baseline (ppo, 0.100) by a factor of 1.20.",
+            ]
+        );
+        let matrix = matrix(&rows);
+        assert_eq!(matrix.columns, ["task", "when", "uncontrolled", "cinoc", "dpc", "ppo", "td3"]);
+        let heat: Vec<&str> = matrix.rows[0][3..].iter().map(Cell::text).collect();
+        assert_eq!(heat, ["5.00e-6 (2.9e-4)", "1.00e-5 (7.9e-5)", "", "diverged (0.006)"]);
+    }
 }

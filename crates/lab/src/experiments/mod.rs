@@ -98,14 +98,11 @@ impl Experiment {
         let warning = workshop.size.pick("", " (quick test: the numbers mean nothing)");
         let quick = workshop.size.pick("", " --quick");
         let seeds = workshop.seeds.map_or_else(String::new, |seeds| format!(" --seeds {seeds}"));
-        // chosen tasks are not named: their results are merged with the earlier ones of the others
-        let methods = workshop.methods.as_ref().filter(|_| self.name == "methods");
-        let methods = methods.map_or_else(String::new, |list| format!(" --methods {}", list.join(",")));
         let cost: Cost = workshop.close_ledger();
         Ok(Results {
             name: self.name.to_string(),
             title: format!("{}{warning}", self.title),
-            command: format!("cinoc reproduce {}{quick}{seeds}{methods}", self.name),
+            command: format!("cinoc reproduce {}{quick}{seeds}", self.name),
             protocol,
             findings: workshop.size.pick(findings, Vec::new()),
             tables,
@@ -113,6 +110,13 @@ impl Experiment {
             cost,
             provenance: Some(workshop.provenance()),
         })
+    }
+
+    /// Adds what follows from all results together, those measured now and those kept of an earlier run.
+    pub fn conclude(&self, results: &mut Results, size: Size) {
+        if self.name == "methods" {
+            methods::conclude(results, size == Size::Quick);
+        }
     }
 }
 

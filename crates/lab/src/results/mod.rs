@@ -23,6 +23,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cinoc_control::Tasks;
+use cinoc_control::config::methods;
 use cinoc_learn::files::{FileError, write_atomically};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -99,6 +100,8 @@ pub enum ResultsError {
 
 /// The column with the name of a preset.
 pub const PRESET: &str = "preset";
+/// The column with the name of a method.
+pub const METHOD: &str = "method";
 
 impl Results {
     /// Writes `NAME.json`, `NAME.md`, a CSV file per table and figures per chart into a folder.
@@ -128,9 +131,10 @@ impl Results {
 
     /// Adds the results of an earlier complete run for the tasks that were not measured now, in the order in
     /// which tasks are listed. Rows, curves and findings start with the name of their task; a chart whose
-    /// title starts with one is about that task only. Where the second column is the preset, `rows` names the
-    /// presets that were measured, and findings start with `TASK (PRESET)`; without it all were. The cost is
-    /// that of the complete run.
+    /// title starts with one is about that task only. Where the second column is a preset or a method, `rows`
+    /// names those that were measured; without it all were. Of presets findings start with `TASK (PRESET)`,
+    /// and curves in charts of one task have the names of methods. Command and cost are those of the complete
+    /// run.
     pub fn beside(
         mut self,
         earlier: Results,
@@ -143,7 +147,14 @@ impl Results {
         let of_before = earlier.tables.iter().flat_map(|table| table.rows.iter().map(of_row));
         let order: Vec<String> = built_in.chain(of_before).collect();
         let place = |task: String| order.iter().position(|known| *known == task).unwrap_or(order.len());
-        let place_of_preset = |preset: &str| TABLE_ROWS.iter().position(|known| *known == preset);
+        let parts = |column: &str| -> Vec<&str> {
+            match column {
+                PRESET => TABLE_ROWS.to_vec(),
+                METHOD => methods().iter().map(|method| method.name).collect(),
+                _ => Vec::new(),
+            }
+        };
+        let other_part = |part: &str| rows.is_some_and(|rows| !rows.iter().any(|row| row == part));
         let other = |task: String| !measured.contains(&task);
         let of_one_task = |chart: &Chart| order.contains(&first_word(&chart.title));
         let of_chart = |chart: &Chart| {
@@ -156,38 +167,39 @@ impl Results {
             let Some(before) = before.filter(|before| before.columns == table.columns) else {
                 return Err(ResultsError::OtherForm { name: self.name, table: table.name.clone() });
             };
-            let by_preset = table.columns.get(1).is_some_and(|column| column == PRESET);
-            let other_preset =
-                |row: &[Cell]| by_preset && rows.is_some_and(|rows| !rows.contains(&row[1].shown()));
-            let kept = before.rows.iter().filter(|row| other(of_row(row)) || other_preset(row));
+            let parts = table.columns.get(1).map_or_else(Vec::new, |column| parts(column));
+            let is_other = |row: &[Cell]| !parts.is_empty() && other_part(row[1].text());
+            let kept = before.rows.iter().filter(|row| other(of_row(row)) || is_other(row));
             table.rows.extend(kept.cloned());
-            let preset = |row: &[Cell]| if by_preset { place_of_preset(&row[1].shown()) } else { None };
-            table.rows.sort_by_key(|row| (place(of_row(row)), preset(row)));
+            let part = |row: &[Cell]| parts.iter().position(|known| *known == row[1].text());
+            table.rows.sort_by_key(|row| (place(of_row(row)), part(row)));
         }
         let preset_of = |finding: &str| Some(finding.split_once(" (")?.1.split_once(')')?.0.to_string());
-        let other_preset = |finding: &str| {
-            rows.is_some_and(|rows| preset_of(finding).is_some_and(|preset| !rows.contains(&preset)))
-        };
+        let other_preset = |finding: &str| preset_of(finding).is_some_and(|preset| other_part(&preset));
         let kept = earlier.findings.into_iter().filter(|text| other(first_word(text)) || other_preset(text));
         self.findings.extend(kept);
-        let preset = |finding: &str| preset_of(finding).and_then(|preset| place_of_preset(&preset));
+        let preset = |finding: &str| {
+            let preset = preset_of(finding)?;
+            TABLE_ROWS.iter().position(|known| *known == preset)
+        };
         self.findings.sort_by_key(|finding| (place(first_word(finding)), preset(finding)));
-        for before in earlier.charts {
-            if of_one_task(&before) && !other(of_chart(&before)) {
-                continue;
-            }
-            let kept = before.curves.iter().filter(|curve| other(first_word(&curve.label))).cloned();
+        for mut before in earlier.charts {
+            let measured_again = of_one_task(&before) && !other(of_chart(&before));
+            before.curves.retain(|curve| match measured_again {
+                true => other_part(&curve.label),
+                false => other(first_word(&curve.label)),
+            });
             match self.charts.iter_mut().find(|chart| chart.name == before.name) {
                 Some(chart) => {
-                    chart.curves.extend(kept);
+                    chart.curves.extend(before.curves);
                     chart.curves.sort_by_key(|curve| place(first_word(&curve.label)));
                 }
-                None if other(of_chart(&before)) => self.charts.push(before),
+                None if !before.curves.is_empty() => self.charts.push(before),
                 None => {}
             }
         }
         self.charts.sort_by_key(|chart| place(of_chart(chart)));
-        self.cost = earlier.cost;
+        (self.command, self.cost) = (earlier.command, earlier.cost);
         self.provenance = self.provenance.map(|now| now.beside(earlier.provenance));
         Ok(self)
     }
@@ -274,6 +286,29 @@ mod tests {
         assert_eq!(merged.findings, ["heat2d (default): 2", "heat2d (paper): 4", "ks1d (paper): 1"]);
         let all = of(&[("heat2d", "default", 2.0), ("heat2d", "paper", 4.0), ("ks1d", "paper", 1.0)]);
         assert_eq!(merged.tables, all.tables);
+    }
+
+    #[test]
+    fn methods_measured_again_leave_the_others_of_their_task() {
+        let of = |rows: &[(&str, &str, f64)]| {
+            let mut table = Table::new("budgets", "Loss.", &["task", METHOD, "loss"]);
+            rows.iter().for_each(|(task, method, loss)| {
+                table.row([(*task).into(), (*method).into(), (*loss).into()]);
+            });
+            let mut chart = Chart::new("heat2d-steps", "heat2d: reinforcement learning", "steps", "cost");
+            let by_trial = rows.iter().filter(|(task, method, _)| *task == "heat2d" && *method == "ppo");
+            chart.curves = by_trial.map(|(_, method, loss)| Curve::new(method, &[1.0], &[*loss])).collect();
+            let charts = [chart].into_iter().filter(|chart| !chart.curves.is_empty()).collect();
+            Results { findings: Vec::new(), tables: vec![table], charts, ..results() }
+        };
+        let again = |rows: &[(&str, &str, f64)], method: &str| {
+            let earlier = of(&[("heat2d", "dpc", 1.0), ("heat2d", "ppo", 2.0), ("ks1d", "dpc", 3.0)]);
+            of(rows).beside(earlier, &["heat2d".to_string()], Some(&[method.to_string()])).unwrap()
+        };
+        let dpc = again(&[("heat2d", "dpc", 4.0)], "dpc");
+        assert_eq!(dpc, of(&[("heat2d", "dpc", 4.0), ("heat2d", "ppo", 2.0), ("ks1d", "dpc", 3.0)]));
+        let ppo = again(&[("heat2d", "ppo", 4.0)], "ppo");
+        assert_eq!(ppo, of(&[("heat2d", "dpc", 1.0), ("heat2d", "ppo", 4.0), ("ks1d", "dpc", 3.0)]));
     }
 
     #[test]

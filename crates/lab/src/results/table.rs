@@ -86,6 +86,16 @@ impl Table {
 }
 
 impl Cell {
+    /// The number, if it is one.
+    pub(crate) fn value(&self) -> Option<f64> {
+        if let Cell::Number(value) | Cell::Interval([value, ..]) = self { Some(*value) } else { None }
+    }
+
+    /// The word; empty if it is none.
+    pub(crate) fn text(&self) -> &str {
+        if let Cell::Text(text) = self { text } else { "" }
+    }
+
     pub(super) fn shown(&self) -> String {
         match self {
             Cell::Number(value) if value.fract() == 0.0 && value.abs() < 1e7 => format!("{value}"),
