@@ -23,6 +23,14 @@ def differences(field, ring):
     """Central differences per cell, one-sided at the ends of an interval."""
     return (np.roll(field, -1) - np.roll(field, 1)) / 2 if ring else np.gradient(field)
 
+def on_lattice(field, cells, ring, axis=0):
+    """A field at the points of the reference lattice along an axis, by linear interpolation."""
+    n = field.shape[axis]
+    at = np.arange(cells + (not ring)) * (n - (not ring)) / cells
+    before = at.astype(int)
+    weight = (at - before).reshape([-1 if k == axis else 1 for k in range(field.ndim)])
+    return (1 - weight) * field.take(before, axis) + weight * field.take((before + 1) % n, axis)
+
 def windows(field, xi, width, density, ring, linear):
     """`width` points of a field around every agent: [agents, width]."""
     at = xi * density
@@ -52,10 +60,10 @@ def act(p, config, z, target, xi):
     """u and v of agents at xi; p are the parameters, v is None for static agents."""
     grid, do = config["grid"], config["actuation"]
     see, net = EARLIER["observe"] | config["observe"], EARLIER["policy"] | config["policy"]
-    ring, length, sigma, n_ref = config["task"] == "ks1d", grid["length"], do["sigma"], see["n_ref"]
-    stride = (len(z) - (not ring)) // (n_ref - (not ring))
-    e = (z - target)[::stride]
-    cut = (xi, see["window"], (n_ref - (not ring)) / length, ring, see["sampling"] == "linear")
+    ring, length, sigma = config["task"] == "ks1d", grid["length"], do["sigma"]
+    cells = see["n_ref"] - (not ring)
+    e, shown = (on_lattice(field, cells, ring) for field in (z - target, target))
+    cut = (xi, see["window"], cells / length, ring, see["sampling"] == "linear")
     matrix = resampling(see["window"], see["points"]).T
     rho, towards = crowd(xi, sigma, length, ring)
     rho_wide, towards_wide = crowd(xi, 2 * sigma, length, ring)
@@ -69,7 +77,7 @@ def act(p, config, z, target, xi):
         t = np.tanh(t @ p[layer + ".w"] + p[layer + ".b"])
     def met(e):
         """What comes before the head, for agents that see the error e."""
-        fields = [e] + [differences(e, ring)] * see["gradient"] + [target[::stride]] * see["target"]
+        fields = [e] + [differences(e, ring)] * see["gradient"] + [shown] * see["target"]
         h = np.hstack([windows(field, *cut) @ matrix for field in fields])
         for layer in ("branch.0", "branch.1"):
             h = h @ p[layer + ".w"] + p[layer + ".b"]

@@ -25,6 +25,14 @@ def differences(field, ring):
         return [(np.roll(field, -1, k) - np.roll(field, 1, k)) / 2 for k in (0, 1)]
     return np.gradient(field)
 
+def on_lattice(field, cells, ring, axis=0):
+    """A field at the points of the reference lattice along an axis, by linear interpolation."""
+    n = field.shape[axis]
+    at = np.arange(cells + (not ring)) * (n - (not ring)) / cells
+    before = at.astype(int)
+    weight = (at - before).reshape([-1 if k == axis else 1 for k in range(field.ndim)])
+    return (1 - weight) * field.take(before, axis) + weight * field.take((before + 1) % n, axis)
+
 def patches(maps, xi, size, density, ring, linear):
     """Points of maps [n_x, n_y, channels] around every agent: [agents, size, size, channels]."""
     n, at = np.array(maps.shape[:2]), xi * density
@@ -71,8 +79,8 @@ def act(p, config, z, target, xi):
     ring, size, sigma = config["task"] in ("ks2d", "turb2d"), see["patch"], do["sigma"]
     lengths = np.array([grid["length"], grid.get("length_y", grid["length"])])
     n_ref = np.array([see["n_ref"], see.get("n_ref_y", see["n_ref"])]) - (not ring)
-    sx, sy = (np.array(z.shape) - (not ring)) // n_ref
-    e = (z - target)[::sx, ::sy]
+    on = lambda field: on_lattice(on_lattice(field, n_ref[0], ring), n_ref[1], ring, 1)
+    e, shown = on(z - target), on(target)
     cut = (xi, size, n_ref / lengths, ring, see["sampling"] == "linear")
     own = net["padding"] == "zero"
     rho, towards = crowd(xi, sigma, lengths, ring)
@@ -88,7 +96,7 @@ def act(p, config, z, target, xi):
         t = np.tanh(t @ p[layer + ".w"] + p[layer + ".b"])
     def met(e):
         """What comes before the head, for agents that see the error e."""
-        fields = [e] + list(differences(e, ring)) * see["gradient"] + [target[::sx, ::sy]] * see["target"]
+        fields = [e] + list(differences(e, ring)) * see["gradient"] + [shown] * see["target"]
         h = np.stack(fields, -1)
         h = patches(h, *cut) if own else h
         for k in range(len(net["conv"])):

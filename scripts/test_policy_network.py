@@ -131,21 +131,24 @@ def check_vectors():
         compare(f"{name}: cinoc act and the test vectors", engine(policy, path), stored)
 
 
-def check_published_form():
-    """The preset `paper`, after one short update."""
-    with tempfile.TemporaryDirectory() as folder:
-        for task in ("fkpp1d", "ks1d", "heat2d", "density2d"):
-            small = ["time.steps=2", "train.batch=2", "data.pool=2", "train.checkpoint_every=1"]
-            small += ["data.spin_up=1"] * (task == "ks1d")
-            out, sets = f"{folder}/{task}", [part for key in small for part in ("--set", key)]
-            run("train", task, "--preset", "paper", "--updates", 1, "--out", out, *sets)
-            policy, field = f"{out}/policy.safetensors", VECTORS / f"{task}.safetensors"
-            expected = engine(policy, field)
-            compare(f"{task}, paper: NumPy and cinoc act", numpy_network(policy, field), expected)
+def check_after_an_update(task, preset, *sets):
+    """NumPy and the engine, after one short update with these settings."""
+    with tempfile.TemporaryDirectory() as out:
+        small = ["time.steps=2", "train.batch=2", "data.pool=2", "train.checkpoint_every=1", *sets]
+        small += ["data.spin_up=1"] * (task == "ks1d")
+        sets = [part for key in small for part in ("--set", key)]
+        run("train", task, "--preset", preset, "--updates", 1, "--out", f"{out}/run", *sets)
+        policy, field = f"{out}/run/policy.safetensors", VECTORS / f"{task}.safetensors"
+        expected = engine(policy, field)
+        compare(f"{task}, {preset}: NumPy and cinoc act", numpy_network(policy, field), expected)
 
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--write"]:
         make_vectors()
     check_vectors()
-    check_published_form()
+    for task in ("fkpp1d", "ks1d", "heat2d", "density2d"):
+        check_after_an_update(task, "paper")
+    # lattices with points between those of the grid
+    check_after_an_update("ks1d", "default", "observe.n_ref=100")
+    check_after_an_update("density2d", "default", "observe.patch=12", "observe.n_ref=24", "observe.n_ref_y=30")

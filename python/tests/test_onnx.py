@@ -115,10 +115,11 @@ def test_failed_agents_are_not_there_wherever_they_are(task: str) -> None:
     assert error(policy, living, expected._asdict()) <= TOLERANCE
 
 
-@pytest.mark.parametrize("task", ["heat1d", "ks1d", "turb2d"])
-def test_a_finer_grid_is_a_setting(task: str) -> None:
+@pytest.mark.parametrize(
+    ("task", "fine"), [("heat1d", 199), ("heat1d", 150), ("ks1d", 256), ("ks1d", 200), ("turb2d", 128), ("turb2d", 100)]
+)
+def test_a_finer_grid_is_a_setting(task: str, fine: int) -> None:
     policy = cinoc.Policy(task)
-    fine = {"heat1d": 199, "ks1d": 256, "turb2d": 128}[task]
     given = situation(policy, 5, n=fine)
     found = decide(model(policy, config={"grid.n": fine}), given)
     assert error(policy, found, policy.act(**given)._asdict()) <= TOLERANCE

@@ -100,7 +100,8 @@ typedef struct {
    */
   uint32_t max_agents;
   /*
-   Grid points of the fields along x; 0 for the grid of the training. Others must refine or coarsen it.
+   Grid points of the fields along x; 0 for the grid of the training. At least the points of the
+   reference lattice (`observe.n_ref`).
    */
   uint32_t grid_x;
   /*
@@ -318,4 +319,4 @@ void cinoc_free(CinocController *controller);
 #endif  // __cplusplus
 
 #endif  /* CINOC_H */
-/* sha256 of the code and of the lines above: f4ed733857a0ae5eea7a5d47ce018055c204331a82a86f707991e55e011210e0 */
+/* sha256 of the code and of the lines above: f3b035f974a6edcb79f8988c7f5443206526d838ad58d4fa5a88e3c6b392276c */

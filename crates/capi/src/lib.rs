@@ -34,7 +34,8 @@ pub struct CinocOptions {
     /// Most agents of any decision; 0 for the number of the training. A decision takes the time of this
     /// many agents, however many are there.
     pub max_agents: u32,
-    /// Grid points of the fields along x; 0 for the grid of the training. Others must refine or coarsen it.
+    /// Grid points of the fields along x; 0 for the grid of the training. At least the points of the
+    /// reference lattice (`observe.n_ref`).
     pub grid_x: u32,
     /// Grid points along y; 0 for the grid of the training.
     pub grid_y: u32,

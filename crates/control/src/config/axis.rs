@@ -28,9 +28,25 @@ impl ReferenceAxis {
         self.cells(self.n_ref) as f64 / self.length
     }
 
-    /// Grid cells per reference cell.
-    pub fn stride(&self) -> usize {
-        self.cells(self.n) / self.cells(self.n_ref)
+    /// Grid cells per reference cell; `None` if reference points lie between grid points.
+    pub fn stride(&self) -> Option<usize> {
+        let (cells, reference) = (self.cells(self.n), self.cells(self.n_ref));
+        cells.is_multiple_of(reference).then_some(cells / reference)
+    }
+
+    /// What to read at every reference point: grid points with their weights, by linear interpolation where
+    /// it lies between two.
+    pub fn readings(&self) -> Vec<Vec<(usize, f64)>> {
+        let (cells, reference) = (self.cells(self.n), self.cells(self.n_ref));
+        let reading = |j: usize| {
+            let (before, rest) = (j * cells / reference, j * cells % reference);
+            let weight = rest as f64 / reference as f64;
+            match rest {
+                0 => vec![(before, 1.0)],
+                _ => vec![(before, 1.0 - weight), ((before + 1) % self.n, weight)],
+            }
+        };
+        (0..self.n_ref).map(reading).collect()
     }
 
     /// Whether its two ends are the same point.

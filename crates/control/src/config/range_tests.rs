@@ -108,15 +108,16 @@ fn some_floats_may_not_be_zero() {
 }
 
 #[test]
-fn grids_refine_the_reference_lattice() {
-    refused("fkpp1d", &["grid.n=150"], "grid.n", "1 + a multiple of 99, such as 100 or 199,");
-    refused("fkpp1d", &["grid.n=64"], "grid.n", "such as 100 or 199,");
-    refused("fkpp1d", &["grid.n=200"], "grid.n", "such as 199 or 298,");
-    refused("ks1d", &["grid.n=64"], "grid.n", "a multiple of 128, such as 128 or 256,");
-    refused("ks1d", &["grid.n=257"], "grid.n", "such as 256 or 384,");
-    with("fkpp1d", &["grid.n=199"]).unwrap();
+fn grids_resolve_the_reference_lattice() {
+    refused("fkpp1d", &["grid.n=64"], "grid.n", "at least 100, the points of the reference lattice");
+    refused("ks1d", &["grid.n=64"], "grid.n", "at least 128,");
+    refused("density2d", &["grid.n_y=79"], "grid.n_y", "set observe.n_ref_y too");
+    for grid in ["grid.n=150", "grid.n=199", "grid.n=200"] {
+        with("fkpp1d", &[grid]).unwrap();
+    }
     with("ks1d", &["grid.n=384"]).unwrap();
     with("fkpp1d", &["grid.n=64", "observe.n_ref=64"]).unwrap();
+    with("density2d", &["observe.n_ref=24", "observe.n_ref_y=30"]).unwrap();
 }
 
 #[test]

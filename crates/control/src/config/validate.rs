@@ -63,7 +63,7 @@ fn grids(config: &Config) -> Result<(), ConfigError> {
     let axes = config.axes();
     for (axis, [n, n_ref]) in axes.iter().zip([["grid.n", "observe.n_ref"], ["grid.n_y", "observe.n_ref_y"]])
     {
-        nested(n, n_ref, axis)?;
+        resolved(n, n_ref, axis)?;
     }
     let (n_ref, shorter) =
         axes.iter().map(|axis| axis.n_ref).zip(["n_ref", "n_ref_y"]).min().expect("a task has 1 or 2 axes");
@@ -75,24 +75,12 @@ fn grids(config: &Config) -> Result<(), ConfigError> {
     ConfigError::unless(fits, key, width, || format!("an even number from 2 to {n_ref} (observe.{shorter})"))
 }
 
-/// The grid of an axis must refine its reference lattice.
-fn nested(key: &str, n_ref: &str, axis: &ReferenceAxis) -> Result<(), ConfigError> {
-    // Non-periodic grids count one point more than cells.
-    let extra = usize::from(!axis.periodic());
-    let cells_ref = axis.n_ref - extra;
-    let refinement = (axis.n - extra) / cells_ref;
-    let nested = refinement >= 1 && (axis.n - extra).is_multiple_of(cells_ref);
-    let near = refinement.max(1) * cells_ref + extra;
-    ConfigError::unless(nested, key, axis.n, || {
-        let rule = if extra == 1 {
-            format!("1 + a multiple of {cells_ref}")
-        } else {
-            format!("a multiple of {cells_ref}")
-        };
+/// The grid of an axis must not be coarser than its reference lattice.
+fn resolved(key: &str, n_ref: &str, axis: &ReferenceAxis) -> Result<(), ConfigError> {
+    ConfigError::unless(axis.n >= axis.n_ref, key, axis.n, || {
         format!(
-            "{rule}, such as {near} or {}, so that it refines the reference lattice; \
-             for a policy on another lattice set {n_ref} too",
-            near + cells_ref
+            "at least {}, the points of the reference lattice; for a policy on a coarser lattice set {n_ref} too",
+            axis.n_ref
         )
     })
 }

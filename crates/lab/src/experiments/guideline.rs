@@ -6,11 +6,11 @@
 use cinoc_control::Config;
 
 use super::cardinality::{STABLE, ladder, stable};
-use super::{Found, loss_cases, set};
-use crate::intervals::{estimate, mean, ratio};
+use super::over_seeds::{SEEDS, by_item, carried, median_loss, median_of, told};
+use super::{Found, mean_loss, set};
 use crate::numbers::number;
 use crate::results::{Chart, Curve, Table};
-use crate::workshop::{LabError, Measured, Point, Workshop};
+use crate::workshop::{LabError, Point, Workshop};
 
 const TASKS: [&str; 2] = ["fkpp1d", "heat1d"];
 /// Kernel widths, in multiples of the preset's.
@@ -18,19 +18,21 @@ const WIDTHS: [f64; 5] = [0.5, 0.75, 1.0, 1.5, 2.0];
 /// The smallest swarm that is measured.
 const FEWEST: usize = 2;
 
-/// The smallest stable swarm of a kernel width.
+/// The smallest stable swarms of a kernel width, one per training seed.
 struct Smallest {
     task: &'static str,
     width: f64,
-    agents: usize,
+    /// `M sigma / L` of one agent.
     overlap: f64,
+    agents: Vec<usize>,
 }
 
 pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     let widths = workshop.size.pick(WIDTHS.to_vec(), vec![1.0]);
+    let seeds: Vec<u64> = workshop.seeds(SEEDS).collect();
     let mut sweeps = Table::new(
         "sweeps",
-        "Loss with M agents of a policy trained with that kernel.",
+        "Loss with M agents of policies trained with that kernel.",
         &["task", "sigma / preset", "M", "M sigma / L", "loss", "% of trained"],
     );
     let mut smallest = Table::new(
@@ -43,6 +45,7 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
             "sigma",
             "trained with",
             "smallest stable M",
+            "every seed",
             "its M sigma / L",
             "loss in training",
         ],
@@ -50,60 +53,86 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     let mut all = Vec::new();
     for task in TASKS {
         for width in &widths {
-            let config = widened(workshop, task, *width)?;
-            let trained = config.agents;
+            let configs = seeds.iter().map(|seed| widened(workshop, task, *width, *seed));
+            let configs = configs.collect::<Result<Vec<_>, _>>()?;
+            let (config, trained) = (&configs[0], configs[0].agents);
             let agents = workshop.size.pick(ladder(FEWEST, trained, 1.25), vec![trained - 1, trained]);
-            let point = |m: &usize| Point::new(&config, workshop.size.pick(100, 2)).agents(*m);
-            let points = agents.iter().map(point).collect::<Result<Vec<_>, _>>()?;
+            let mut points = Vec::new();
+            for config in &configs {
+                for m in &agents {
+                    points.push(Point::new(config, workshop.size.pick(100, 2)).agents(*m)?);
+                }
+            }
             let measured = workshop.measure("guideline", &points)?;
-            let losses = |measured: &Measured| loss_cases(task, &measured.per_case).to_vec();
-            let home = losses(measured.last().expect("the number in training is measured"));
-            let overlap = |agents: usize| agents as f64 * config.actuation.sigma / config.grid.length;
-            let mut relative = Vec::new();
-            for (agents, measured) in agents.iter().zip(&measured) {
-                let losses = losses(measured);
-                let percent = ratio(&losses, &home).times(100.0);
-                relative.push((*agents, percent.value / 100.0));
+            // [seed][agents]; the number in training comes last
+            let relative: Vec<Vec<(usize, f64)>> = measured
+                .chunks(agents.len())
+                .map(|seed| {
+                    let losses: Vec<f64> = seed.iter().map(|measured| mean_loss(task, measured)).collect();
+                    let home = losses[losses.len() - 1];
+                    agents.iter().copied().zip(losses.iter().map(|loss| loss / home)).collect()
+                })
+                .collect();
+            let overlap = config.actuation.sigma / config.grid.length;
+            let losses = by_item(&measured, agents.len());
+            for (item, (m, seeds)) in agents.iter().zip(&losses).enumerate() {
+                let percent: Vec<f64> = relative.iter().map(|seed| 100.0 * seed[item].1).collect();
                 sweeps.row([
                     task.into(),
                     (*width).into(),
-                    (*agents).into(),
-                    overlap(*agents).into(),
-                    estimate(&[losses], mean).into(),
-                    percent.into(),
+                    (*m).into(),
+                    (*m as f64 * overlap).into(),
+                    median_loss(task, seeds).into(),
+                    median_of(&percent).into(),
                 ]);
             }
-            let [least, _] = stable(&relative, trained);
+            let found = relative.iter().map(|seed| stable(seed, trained)[0]).collect();
+            let found = Smallest { task, width: *width, overlap, agents: found };
             smallest.row([
                 task.into(),
                 (*width).into(),
                 config.actuation.sigma.into(),
                 trained.into(),
-                least.into(),
-                overlap(least).into(),
-                estimate(&[home], mean).into(),
+                found.median().into(),
+                found.agents.iter().map(usize::to_string).collect::<Vec<_>>().join(", ").into(),
+                (found.median() * overlap).into(),
+                median_loss(task, &losses[agents.len() - 1]).into(),
             ]);
-            all.push(Smallest { task, width: *width, agents: least, overlap: overlap(least) });
+            all.push(found);
         }
     }
+    let findings = TASKS.iter().map(|task| finding(task, &of(task, &all).collect::<Vec<_>>())).collect();
     Ok(Found {
         protocol: format!(
-            "fkpp1d and heat1d trained for every kernel width (one seed, 300 updates, the preset's number of \
-             agents; observe.crowd_ref scales with sigma, like the density of the same swarm in units of \
-             its kernel), measured on 100 cases of the test pool with {FEWEST} agents up to the trained \
-             number; neighbouring numbers differ by a factor of at most 1.25 or by one agent. Stable is at \
-             most {} % of the loss with the trained number. Intervals are 95 % bootstrap over cases.",
-            100.0 * STABLE
+            "fkpp1d and heat1d trained for every kernel width (300 updates, the preset's number of agents; \
+             observe.crowd_ref scales with sigma, like the density of the same swarm in units of its \
+             kernel), measured on 100 cases of the test pool with {FEWEST} agents up to the trained number; \
+             neighbouring numbers differ by a factor of at most 1.25 or by one agent. Stable is at most {} % \
+             of the loss with the trained number, seed by seed. Numbers are {}.",
+            100.0 * STABLE,
+            told(seeds.len())
         ),
-        findings: TASKS.iter().map(|task| finding(task, &all)).collect(),
+        findings: carried(seeds.len(), findings),
         tables: vec![smallest, sweeps],
         charts: vec![chart(&all)],
     })
 }
 
+impl Smallest {
+    fn median(&self) -> f64 {
+        median_of(&self.agents.iter().map(|agents| *agents as f64).collect::<Vec<_>>()).value
+    }
+
+    /// The smallest stable `M sigma / L` of a seed.
+    fn overlap_of(&self, seed: usize) -> f64 {
+        self.agents[seed] as f64 * self.overlap
+    }
+}
+
 /// Settings for a kernel `width` times as wide as the preset's.
-fn widened(workshop: &Workshop<'_>, task: &str, width: f64) -> Result<Config, LabError> {
-    workshop.ablation_of(task, &wider(&Config::preset(task)?, width))
+fn widened(workshop: &Workshop<'_>, task: &str, width: f64, seed: u64) -> Result<Config, LabError> {
+    let sets = [wider(&Config::preset(task)?, width), vec![set("train.seed", seed)]].concat();
+    workshop.ablation_of(task, &sets)
 }
 
 /// In 1D the density of agents in units of the kernel is proportional to its width.
@@ -118,15 +147,28 @@ fn of<'a>(task: &'a str, all: &'a [Smallest]) -> impl Iterator<Item = &'a Smalle
     all.iter().filter(move |found| found.task == task)
 }
 
-fn finding(task: &str, all: &[Smallest]) -> String {
-    let swarms: Vec<String> = of(task, all).map(|found| found.agents.to_string()).collect();
-    let overlaps = || of(task, all).map(|found| found.overlap);
+/// Whether the overlap of the smallest stable swarm depends on the kernel, from the narrowest to the widest.
+fn finding(task: &str, widths: &[&Smallest]) -> String {
+    let swarms: Vec<String> = widths.iter().map(|width| width.median().to_string()).collect();
+    let overlaps: Vec<String> = widths.iter().map(|width| number(width.median() * width.overlap)).collect();
+    let (narrowest, widest) = (widths[0], widths[widths.len() - 1]);
+    let seeds = narrowest.agents.len();
+    let grown: Vec<f64> =
+        (0..seeds).map(|seed| widest.overlap_of(seed) / narrowest.overlap_of(seed)).collect();
+    let verdict = if grown.iter().all(|grown| *grown > 1.25) {
+        "it grows with the kernel in every seed, so no single overlap says how many agents are enough"
+    } else if grown.iter().all(|grown| *grown < 1.25 && *grown > 0.8) {
+        "it does not depend on the kernel"
+    } else {
+        "no verdict on its trend"
+    };
     format!(
         "{task}: smallest stable swarms, from the narrowest kernel to the widest: {}. Their overlap M sigma \
-         / L lies between {} and {} (one seed per width: no verdict on its trend).",
+         / L is {}: {verdict} (widest / narrowest {} to {}).",
         swarms.join(", "),
-        number(overlaps().fold(f64::INFINITY, f64::min)),
-        number(overlaps().fold(0.0, f64::max))
+        overlaps.join(", "),
+        number(grown.iter().copied().fold(f64::INFINITY, f64::min)),
+        number(grown.iter().copied().fold(0.0, f64::max))
     )
 }
 
@@ -134,8 +176,15 @@ fn chart(all: &[Smallest]) -> Chart {
     let axis = ("sigma / preset", "smallest stable M sigma / L");
     let mut chart = Chart::new("overlap", "smallest stable swarm", axis.0, axis.1).log_x();
     for task in TASKS {
-        let (x, y): (Vec<f64>, Vec<f64>) = of(task, all).map(|found| (found.width, found.overlap)).unzip();
-        chart = chart.curve(Curve::new(task, &x, &y));
+        let x: Vec<f64> = of(task, all).map(|found| found.width).collect();
+        let y: Vec<f64> = of(task, all).map(|found| found.median() * found.overlap).collect();
+        let at = |rank: fn(f64, f64) -> f64, start: f64| -> Vec<f64> {
+            let seeds = |found: &Smallest| {
+                (0..found.agents.len()).map(|seed| found.overlap_of(seed)).fold(start, rank)
+            };
+            of(task, all).map(seeds).collect()
+        };
+        chart = chart.curve(Curve::new(task, &x, &y).band(at(f64::min, f64::INFINITY), at(f64::max, 0.0)));
     }
     chart
 }
@@ -143,6 +192,21 @@ fn chart(all: &[Smallest]) -> Chart {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_trend_is_what_every_seed_shows() {
+        let width = |overlap: f64, agents: &[usize]| Smallest {
+            task: "heat1d",
+            width: overlap / 0.1,
+            overlap,
+            agents: agents.to_vec(),
+        };
+        let narrow = width(0.05, &[8, 8, 6]);
+        let of = |wide: &[usize]| finding("heat1d", &[&narrow, &width(0.2, wide)]);
+        assert!(of(&[4, 5, 4]).contains("8, 4. Their overlap M sigma / L is 0.400, 0.800: it grows"));
+        assert!(of(&[2, 2, 2]).contains("no verdict"), "{}", of(&[2, 2, 2]));
+        assert!(finding("heat1d", &[&narrow, &width(0.1, &[4, 4, 3])]).contains("does not depend"));
+    }
 
     #[test]
     fn the_reference_density_scales_with_the_kernel() {

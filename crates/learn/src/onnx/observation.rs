@@ -118,9 +118,12 @@ fn on_lattice(g: &mut Graph, config: &Config, state: Value, field: usize, fields
     let mut field = if several { g.slice(state, 1, [field, field + 1, 1]) } else { state };
     debug_assert!(several || fields == 1);
     for (k, axis) in config.axes().iter().enumerate() {
-        if axis.stride() > 1 {
-            field = g.slice(field, i64::from(several) + 1 + k as i64, [0, axis.n, axis.stride()]);
-        }
+        let along = i64::from(several) + 1 + k as i64;
+        field = match axis.stride() {
+            Some(1) => field,
+            Some(stride) => g.slice(field, along, [0, axis.n, stride]),
+            None => between(g, field, along, &axis.readings(), config.task.dims - 1 - k),
+        };
     }
     match (several, config.task.dims) {
         (false, dims) => g.unsqueeze(field, &[1 + dims as i64]),
@@ -128,6 +131,25 @@ fn on_lattice(g: &mut Graph, config: &Config, state: Value, field: usize, fields
         (true, 1) => g.transpose(field, &[0, 2, 1]),
         (true, _) => g.transpose(field, &[0, 2, 3, 1]),
     }
+}
+
+/// A field at points between those of its grid along an axis, which `trailing` axes follow.
+fn between(g: &mut Graph, field: Value, axis: i64, readings: &[Vec<(usize, f64)>], trailing: usize) -> Value {
+    // points that coincide with a grid point have one reading
+    let last = |reading: &Vec<(usize, f64)>| reading[reading.len() - 1];
+    let before: Vec<i64> = readings.iter().map(|reading| reading[0].0 as i64).collect();
+    let after: Vec<i64> = readings.iter().map(|reading| last(reading).0 as i64).collect();
+    let weights: Vec<f64> = readings.iter().map(|reading| last(reading).1).collect();
+    let [before, after] = [before, after].map(|indices| {
+        let indices = g.i64s(&indices);
+        g.gather(field, indices, axis)
+    });
+    let weights = g.f32s(&weights);
+    let axes: Vec<i64> = (1..=trailing as i64).collect();
+    let weights = if axes.is_empty() { weights } else { g.unsqueeze(weights, &axes) };
+    let slope = g.op("Sub", &[after, before]);
+    let step = g.op("Mul", &[slope, weights]);
+    g.op("Add", &[before, step])
 }
 
 /// The matrix from windows of W points to the P inputs of the branch, `[W, P]`: half-pixel centres, a
