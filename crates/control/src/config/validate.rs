@@ -79,7 +79,8 @@ fn grids(config: &Config) -> Result<(), ConfigError> {
 fn resolved(key: &str, n_ref: &str, axis: &ReferenceAxis) -> Result<(), ConfigError> {
     ConfigError::unless(axis.n >= axis.n_ref, key, axis.n, || {
         format!(
-            "at least {}, the points of the reference lattice; for a policy on a coarser lattice set {n_ref} too",
+            "at least {}, the points of the reference lattice; for a policy on a coarser lattice set \
+             {n_ref} too",
             axis.n_ref
         )
     })

@@ -3,8 +3,9 @@
 //!
 //! The error `e = z - z*` is read on the *reference lattice*, so that a policy sees the same on any finer
 //! grid: on a grid refined by an integer factor s every s-th point is read, on others values are
-//! interpolated linearly. Gradient channels are central differences per reference cell, `(e_{j+1} - e_{j-1}) / 2`,
-//! not divided by the spacing; one-sided first differences at the ends of an axis, wrapped on a periodic one.
+//! interpolated linearly. Gradient channels are central differences per reference cell,
+//! `(e_{j+1} - e_{j-1}) / 2`, not divided by the spacing; one-sided first differences at the ends of an axis,
+//! wrapped on a periodic one.
 //! Channels are computed on the whole field, then cut out around every agent: [`window`] in 1D, [`patch`] in
 //! 2D.
 //!

@@ -54,8 +54,8 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
         protocol: "all methods on the same cases with the same bounds; rewards of PPO, TD3, MAPPO and MATD3 \
                    are the negative stage cost of the training loss; three seeds for training through the \
                    physics (cinoc, dpc), two for RL. Steps are control steps simulated in training, all \
-                   cases together; seconds are those of the machine that trained. cinoc and dpc: the trainings of \
-                   the main table."
+                   cases together; seconds are those of the machine that trained. cinoc and dpc: the \
+                   trainings of the main table."
             .to_string(),
         findings: Vec::new(),
         tables: vec![budgets(&entries)],
@@ -130,8 +130,8 @@ fn tasks_of(entries: &[Entry]) -> Vec<&'static str> {
 fn budgets(entries: &[Entry]) -> Table {
     let mut table = Table::new(
         BUDGETS,
-        "Training budget and result of every method; inf: the training or a rollout diverged. Converging: how much lower the mean cost of the last \
-         tenth of the updates is than that of the tenth before.",
+        "Training budget and result of every method; inf: the training or a rollout diverged. Converging: \
+         how much lower the mean cost of the last tenth of the updates is than that of the tenth before.",
         &[
             "task",
             METHOD,
@@ -371,8 +371,8 @@ mod tests {
             findings(&rows),
             [
                 "heat1d: cinoc 5.00e-6, below the best baseline (dpc, 1.00e-5) by a factor of 2.00.",
-                "heat1d, td3: an infinite or NaN error is WORSE than the published 6.00e-3, no better than no \
-                 control.",
+                "heat1d, td3: an infinite or NaN error is WORSE than the published 6.00e-3, no better than \
+                 no control.",
                 "ks1d: cinoc 0.120, ABOVE the best baseline (ppo, 0.100) by a factor of 1.20.",
             ]
         );
