@@ -151,4 +151,5 @@ if __name__ == "__main__":
         check_after_an_update(task, "paper")
     # lattices with points between those of the grid
     check_after_an_update("ks1d", "default", "observe.n_ref=100")
-    check_after_an_update("density2d", "default", "observe.patch=12", "observe.n_ref=24", "observe.n_ref_y=30")
+    coarse = ["observe.n_ref=24", "observe.n_ref_y=30", "observe.patch=12"]
+    check_after_an_update("density2d", "default", *coarse)
