@@ -103,7 +103,7 @@ fn a_policy_sees_the_same_on_a_finer_grid() {
     let grids: [(&str, [&[&str]; 2]); 3] = [
         ("heat2d", [&["grid.n=32"], &["grid.n=94"]]),
         ("ks2d", [&["grid.n=32"], &["grid.n=64"]]),
-        ("density2d", [&["grid.n=64", "grid.n_y=80"], &["grid.n=127", "grid.n_y=159"]]),
+        ("density2d", [&["grid.n=64", "grid.n_y=79"], &["grid.n=127", "grid.n_y=157"]]),
     ];
     for (task, grids) in grids {
         for padding in ["zero", "field"] {
