@@ -113,14 +113,7 @@ impl Cuda {
 
     /// How a plan is spread: clusters for large steps, if the device has them.
     pub fn spread(&self, plan: &Plan) -> Spread {
-        let work: f64 = plan.step.iter().map(|op| op.flops()).sum();
-        let cluster = self.choice.cluster.unwrap_or(match work {
-            _ if !self.clusters => 1,
-            work if work < 3e6 => 1,
-            work if work < 15e6 => 9,
-            work if work < 40e6 => 6,
-            _ => 16,
-        });
+        let cluster = self.choice.cluster.unwrap_or(if self.clusters { Spread::blocks(plan) } else { 1 });
         let Choice { threads, timed, .. } = self.choice;
         Spread { timed, ..Spread::new(threads.unwrap_or(512), cluster, self.shared - RESERVED) }
     }

@@ -12,25 +12,36 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
+/// Sums as the matrix units of a device have them.
+const ROUNDING: &str = include_str!("rounding.h");
+
 /// The host as a backend.
 pub struct Host {
     /// Where libraries are kept while they are used.
     folder: PathBuf,
     spread: Spread,
+    like_units: bool,
 }
 
 impl Host {
     /// Compiles into this folder, code that is meant for teams of this kind.
     pub fn new(folder: &Path, spread: Spread) -> Host {
-        Host { folder: folder.into(), spread }
+        Host { folder: folder.into(), spread, like_units: false }
+    }
+
+    /// Large products in single precision are rounded as by the matrix units of a device.
+    pub fn like_units(self) -> Host {
+        Host { like_units: true, ..self }
     }
 
     fn compile<T: Real>(&self, plan: Plan) -> Arc<dyn Executable<T>> {
         let code = generate(&plan, self.spread, size_of::<T>());
-        let name = format!("{}-{}", T::NAME, crate::compile::hash(&code.text));
+        let like_units = self.like_units && size_of::<T>() == 4;
+        let text = if like_units { ROUNDING.to_string() + &code.text } else { code.text.clone() };
+        let name = format!("{}-{}", T::NAME, crate::compile::hash(&text));
         let (source, library) = (self.folder.join(name.clone() + ".cpp"), self.folder.join(name + ".so"));
         if !library.exists() {
-            std::fs::write(&source, &code.text).expect("the folder can be written to");
+            std::fs::write(&source, text).expect("the folder can be written to");
             let (real, single) =
                 if size_of::<T>() == 4 { ("float", "-DSINGLE") } else { ("double", "-DDOUBLE") };
             let done = Command::new("g++")
@@ -45,6 +56,8 @@ impl Host {
                     single,
                 ])
                 .arg(format!("-DREAL={real}"))
+                // the emulation is arithmetic that the compiler must speed up
+                .args(like_units.then_some("-O2"))
                 .arg("-o")
                 .args([&library, &source])
                 .output()

@@ -26,6 +26,7 @@
 //! | `batches.rs` | programs for few samples and for many |
 //! | `launch.rs` | a program there: kernels, memory, launches |
 //! | `host.rs` | the same code on the host, for tests without a GPU |
+//! | `rounding.h` | the rounding of matrix units, for such tests |
 
 mod batches;
 mod calls;

@@ -119,6 +119,16 @@ impl Spread {
         Spread { threads, cluster, beside: 1, units: cluster > 1, shared, timed: false }
     }
 
+    /// Blocks per sample, by the work of a step.
+    pub fn blocks(plan: &Plan) -> usize {
+        match plan.step.iter().map(|op| op.flops()).sum::<f64>() {
+            work if work < 3e6 => 1,
+            work if work < 15e6 => 9,
+            work if work < 40e6 => 6,
+            _ => 16,
+        }
+    }
+
     /// The same for batches that fill the device however few blocks each sample has: then one block, which
     /// waits for no other, or two on a processor, whose blocks have so many bytes of shared memory together.
     /// None where one block would have too much to do.

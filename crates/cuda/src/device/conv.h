@@ -147,7 +147,11 @@ CALLED void conv_patch_reverse_w(Team team, const T *x, const T *dy, T *dw, T *d
                     const int n = n0 + t * TN + c, tap = n / IN, i = p / PY + tap / 3 - 1, j = p % PY + tap % 3 - 1;
                     if (n >= COLS || i < 0 || j < 0 || i >= PX || j >= PY) continue;
                     const T *const from = x + ((i * PY + j) * IN + n % IN) * AGENTS;
+#ifdef LIKE_UNITS
+                    sum[r][c] = sum_by_units(sum[r][c], AGENTS, from, 1, with, 1);
+#else
                     for (int k = 0; k < AGENTS; k++) sum[r][c] += from[k] * with[k];
+#endif
                 }
                 for (int k = 0; k < AGENTS && also_bias; k++) of_dy[r] += with[k];
             }
