@@ -1,4 +1,4 @@
-// For tests on the host: sums that are rounded as the matrix units of a device round them, and as units.h adds them up.
+// For tests on the host: large products that are rounded as the matrix units of a device round them.
 //
 // A unit multiplies exactly. It shifts all terms, and the number they are added to, to the largest exponent among them,
 // cuts off what lies 25 bits below it, adds, and cuts the sum to 24 bits. (Fasi, Higham, Mikaitis and Pranesh, 2021, found
@@ -38,7 +38,7 @@ static inline float eight_terms(float start, const float (&a)[8], const float (&
 
 // As split in units.h.
 static inline void split_number(float x, float &high, float &low) {
-    high = same_bits<float>((same_bits<unsigned>(x) + 0x1000u) & 0xffffe000u);
+    high = same_bits<float>(same_bits<unsigned>(x) & 0xffffe000u);
     low = same_bits<float>(same_bits<unsigned>(x - high) & 0xffffe000u);
 }
 
@@ -50,9 +50,9 @@ static inline float sum_by_units(float sum, int count, const float *a, int apart
             split_number(a[(k + i) * apart], high[i], low[i]);
             split_number(b[(k + i) * other_apart], other_high[i], other_low[i]);
         }
-        float part = eight_terms(0, low, other_high);
-        part = eight_terms(part, high, other_low);
-        sum += eight_terms(part, high, other_high);
+        sum = eight_terms(sum, low, other_high);
+        sum = eight_terms(sum, high, other_low);
+        sum = eight_terms(sum, high, other_high);
     }
     return sum;
 }

@@ -3,9 +3,10 @@
 
 mod common;
 mod odd_sizes;
+mod rollouts;
 
 use cinoc_adjoint::backend::Backend;
-use cinoc_adjoint::{Gradient, Real, Strategy, Threads};
+use cinoc_adjoint::{Gradient, Strategy, Threads};
 use cinoc_control::{Cases, ClosedLoop, Config, Disturbance, Pool, Purpose, Tasks, policy, random};
 use cinoc_cuda::Cuda;
 use cinoc_learn::policy_file::PolicyFile;
@@ -33,12 +34,11 @@ fn gradients_are_those_of_the_cpu(task: &str) {
 }
 
 /// How much farther than a CPU in single precision the device may be from double precision: both round at every
-/// operation, but in different places, and a closed loop makes rounding errors grow. A product that lost one of
-/// its three parts would keep 11 bits.
+/// operation, but in different places. A product that lost one of its three parts would keep 11 bits.
 const FARTHER: f64 = 3.0;
 
-/// How far a gradient of two samples over all steps is from that in double precision, relative to its length:
-/// in single precision on the CPU and on the device.
+/// How far gradients over all steps are from those in double precision, relative to their length: in single
+/// precision on the CPU and on the device.
 fn whole_rollouts(task: &str) {
     let Some(device) = device() else { return };
     let shipped = format!("../../policies/{task}.safetensors");
@@ -46,27 +46,20 @@ fn whole_rollouts(task: &str) {
     let paper = Config::paper(task).unwrap();
     let first = policy::initial_params(&paper, &mut random::stream(5, Purpose::Parameters, 0));
     let trained = shipped.params.iter().map(|&x| f64::from(x)).collect();
+    let there = Threads::one().with_backend(device);
+    let mut missed = Vec::new();
     for (name, config, params) in [("shipped", shipped.config, trained), ("paper, first", paper, first)] {
-        let cases = Cases::draw(&config, 5, Pool::Validation, 2, &Threads::one(), &|_, _| {});
-        let (cpu, there) = (Threads::one(), Threads::one().with_backend(device.clone()));
-        let exact = gradient::<f64>(&config, &cases, &params, &cpu);
-        let length = exact.iter().map(|x| x * x).sum::<f64>().sqrt();
-        let [here, there] = [cpu, there].map(|threads| {
-            let found = gradient::<f32>(&config, &cases, &params, &threads);
-            exact.iter().zip(&found).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt() / length
-        });
-        println!("{task}, {name} parameters: CPU {here:.1e}, device {there:.1e}");
-        let bound = (FARTHER * here).max(1e-3);
-        assert!(there <= bound, "{task}, {name} parameters: the gradient is off by {there:.1e}");
+        let [(here, all_here), (there, all_there)] =
+            rollouts::errors(&config, &params, 9, &there).map(|errors| rollouts::median(&errors));
+        let told = format!(
+            "{task}, {name} parameters: CPU {here:.1e} ({all_here}), device {there:.1e} ({all_there})"
+        );
+        println!("{told}");
+        if there > (FARTHER * here).max(1e-3) {
+            missed.push(told);
+        }
     }
-}
-
-fn gradient<T: Real>(config: &Config, cases: &Cases, params: &[f64], threads: &Threads) -> Vec<f64> {
-    let closed_loop = ClosedLoop::<T>::for_training(config, 2);
-    let batch = closed_loop.batch(cases, &[0, 1], Disturbance::training(0, 0, 2));
-    let params: Vec<T> = params.iter().map(|&x| T::of(x)).collect();
-    let gradient = closed_loop.gradient(&params, &batch, threads, Strategy::Recompute);
-    gradient.params.iter().map(|x| x.f64()).collect()
+    assert!(missed.is_empty(), "gradients are off: {missed:?}");
 }
 
 /// A closed loop on the device, with cases and first parameters.

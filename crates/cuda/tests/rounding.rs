@@ -1,12 +1,15 @@
 //! How the matrix units of a device round, without a device: large products of the generated code are summed up on
 //! the host as the units do it.
 
+mod rollouts;
+
 use cinoc_adjoint::backend::{Backend, Executable, Plan};
 use cinoc_adjoint::{Inputs, Program, Real, Strategy, Threads, Tracer};
-use cinoc_control::{Cases, ClosedLoop, Config, Disturbance, Pool, Tasks};
+use cinoc_control::Tasks;
 use cinoc_cuda::Spread;
 use cinoc_cuda::host::Host;
 use cinoc_learn::policy_file::PolicyFile;
+use rollouts::apart;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -38,16 +41,9 @@ impl Backend for LikeDevice {
     }
 }
 
-/// Length of the difference, divided by the length.
-fn apart(exact: &[f64], found: &[f64]) -> f64 {
-    let length = |numbers: &mut dyn Iterator<Item = f64>| numbers.map(|x| x * x).sum::<f64>().sqrt();
-    length(&mut exact.iter().zip(found).map(|(a, b)| a - b)) / length(&mut exact.iter().copied())
-}
-
-/// The units round toward zero, so errors of sums of numbers with one sign add up: 512 terms summed up by the units
-/// alone are off by 1.2e-6, eight at a time by 1e-7, as on a CPU.
+/// The units round toward zero, so errors of sums of numbers with one sign add up: 512 terms are off by 2.9e-6.
 #[test]
-fn long_sums_keep_single_precision() {
+fn long_sums_keep_nearly_single_precision() {
     const N: usize = 512;
     let tracer = Tracer::new();
     let (w, z) = (tracer.param("w", N, N), tracer.state("z", N, 16));
@@ -76,35 +72,27 @@ fn long_sums_keep_single_precision() {
     for (what, exact, found) in [("parameters", &exact[0], &found[0]), ("states", &exact[1], &found[1])] {
         let off = apart(exact, found);
         println!("gradient of the {what}: {off:.1e}");
-        assert!(off < 5e-7, "gradient of the {what}: {off:.1e}");
+        assert!(off < 5e-6, "gradient of the {what}: {off:.1e}");
     }
 }
 
-/// For the numbers in docs/gpu.md; minutes per task.
-/// `CINOC_TASK=heat2d CINOC_STEPS=20 cargo test --release -p cinoc-cuda --test rounding -- --ignored --nocapture`
+/// For the numbers in results/gpu-h200.md; minutes per case.
+/// `CINOC_TASK=heat2d CINOC_STEPS=20 CINOC_CASES=9 cargo test --release -p cinoc-cuda --test rounding -- --ignored --nocapture`
 #[test]
 #[ignore = "takes minutes"]
 fn rollouts() {
-    let task = std::env::var("CINOC_TASK").unwrap_or("heat2d".into());
-    let steps = std::env::var("CINOC_STEPS").unwrap_or("20".into());
+    let setting = |name: &str, default: &str| std::env::var(name).unwrap_or(default.into());
+    let (task, steps) = (setting("CINOC_TASK", "heat2d"), setting("CINOC_STEPS", "20"));
     let shipped = format!("../../policies/{task}.safetensors");
     let shipped = PolicyFile::read(shipped.as_ref(), Tasks::built_in()).unwrap();
     let config = shipped.config.with_sets(&[format!("time.steps={steps}")]).unwrap();
     let params: Vec<f64> = shipped.params.iter().map(|&x| f64::from(x)).collect();
-    let cases = Cases::draw(&config, 5, Pool::Validation, 2, &Threads::one(), &|_, _| {});
-    fn gradient<T: Real>(config: &Config, cases: &Cases, params: &[f64], threads: &Threads) -> Vec<f64> {
-        let closed_loop = ClosedLoop::<T>::for_training(config, 2);
-        let batch = closed_loop.batch(cases, &[0, 1], Disturbance::training(0, 0, 2));
-        let params: Vec<T> = params.iter().map(|&x| T::of(x)).collect();
-        let gradient = closed_loop.gradient(&params, &batch, threads, Strategy::Recompute);
-        gradient.params.iter().map(|x| x.f64()).collect()
-    }
     let folder = tempfile::tempdir().unwrap();
     let device = LikeDevice { folder: folder.path().into(), cluster: None };
-    let (cpu, there) = (Threads::one(), Threads::one().with_backend(Arc::new(device)));
-    let exact = gradient::<f64>(&config, &cases, &params, &cpu);
-    let [here, there] =
-        [cpu, there].map(|threads| apart(&exact, &gradient::<f32>(&config, &cases, &params, &threads)));
-    println!("{task}, {steps} steps: CPU {here:.1e}, rounding like a device {there:.1e}");
+    let there = Threads::one().with_backend(Arc::new(device));
+    let cases = setting("CINOC_CASES", "2").parse().unwrap();
+    let [(here, all_here), (there, all_there)] =
+        rollouts::errors(&config, &params, cases, &there).map(|errors| rollouts::median(&errors));
+    println!("{task}, {steps} steps: CPU {here:.1e} ({all_here}), like a device {there:.1e} ({all_there})");
     assert!(there < (3.0 * here).max(1e-6), "{task}: {there:.1e}");
 }

@@ -1,11 +1,10 @@
 // Products by the matrix units of the device.
 //
 // A warp computes a tile of C with 8 TM rows and 4 TN columns. A lane ends up with TM x TN neighbouring numbers of it,
-// as a thread does elsewhere. The units multiply numbers of 11 significant bits (TF32). So every factor is split into two
-// such numbers, and a b = ah bh + ah bl + al bh: what is left out is below 2^-24 of the product, the rounding of single
-// precision. The units cut off what does not fit when they add, always toward zero, so they add 8 terms only; their sums
-// are added with rounding (Ootomo and Yokota, 2022). In double precision, and on the host, a lane computes its numbers one
-// by one.
+// as a thread does elsewhere. The units multiply numbers of 11 significant bits (TF32) and add in single precision. So
+// every factor is split into two such numbers, and a b = ah bh + ah bl + al bh: what is left out is below 2^-21 of the
+// product, about the rounding of single precision. In double precision, and on the host, a lane computes its numbers
+// one by one.
 
 #if defined(__CUDACC__) && defined(SINGLE)
 #define MATRIX_UNITS
@@ -34,22 +33,11 @@ INLINE void tile_product(const unsigned (&a)[4], const unsigned (&b)[2], T &c0, 
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-// x = high + low, exactly: high is rounded to 11 bits, and no more than 11 are left. A NaN stays one in low. The compiler
-// must not know the mask (threadIdx.y is 0): it would give x itself to the units, which ignore its last bits too, and move
-// it next to its neighbours for that.
+// x = high + low, exactly; the units ignore the last bits of low. The compiler must not know the mask (threadIdx.y is 0):
+// it would give x itself to the units, which ignore its last bits too, and move it next to its neighbours for that.
 INLINE void split(T x, unsigned &high, unsigned &low) {
-    high = (__float_as_uint(x) + 0x1000u) & (0xffffe000u | threadIdx.y);
+    high = __float_as_uint(x) & (0xffffe000u | threadIdx.y);
     low = __float_as_uint(x - __uint_as_float(high));
-}
-
-// C += A B with split factors, rounded once.
-INLINE void split_product(const unsigned (&a)[4], const unsigned (&a_low)[4], const unsigned (&b)[2],
-                          const unsigned (&b_low)[2], T &c0, T &c1, T &c2, T &c3) {
-    T part[4] = {};
-    tile_product(a_low, b, part[0], part[1], part[2], part[3]);
-    tile_product(a, b_low, part[0], part[1], part[2], part[3]);
-    tile_product(a, b, part[0], part[1], part[2], part[3]);
-    c0 += part[0], c1 += part[1], c2 += part[2], c3 += part[3];
 }
 #endif
 
@@ -70,7 +58,10 @@ INLINE void add_products(const T (&left)[TM][KV], const T (&right)[KV][TN / 2], 
             unsigned a[4], a_low[4];
             UNROLL for (int u = 0; u < 4; u++) split(left[i + u % 2][s + u / 2], a[u], a_low[u]);
             UNROLL for (int j = 0; j < NT; j++) {
-                split_product(a, a_low, b[j], b_low[j], sum[i][j], sum[i][NT + j], sum[i + 1][j], sum[i + 1][NT + j]);
+                T &c0 = sum[i][j], &c1 = sum[i][NT + j], &c2 = sum[i + 1][j], &c3 = sum[i + 1][NT + j];
+                tile_product(a_low, b[j], c0, c1, c2, c3);
+                tile_product(a, b_low[j], c0, c1, c2, c3);
+                tile_product(a, b[j], c0, c1, c2, c3);
             }
         }
     }
