@@ -33,8 +33,8 @@ fn gradients_are_those_of_the_cpu(task: &str) {
     }
 }
 
-/// How much farther than a CPU in single precision the device may be from double precision: both round at every
-/// operation, but in different places. A product that lost one of its three parts would keep 11 bits.
+/// How much farther than a CPU in single precision the device may be from double precision: both round at
+/// every operation, but in different places. A product that lost one of its three parts would keep 11 bits.
 const FARTHER: f64 = 3.0;
 
 /// How far gradients over all steps are from those in double precision, relative to their length: in single

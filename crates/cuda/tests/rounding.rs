@@ -1,5 +1,5 @@
-//! How the matrix units of a device round, without a device: large products of the generated code are summed up on
-//! the host as the units do it.
+//! How the matrix units of a device round, without a device: large products of the generated code are
+//! summed up on the host as the units do it.
 
 mod rollouts;
 
@@ -41,7 +41,8 @@ impl Backend for LikeDevice {
     }
 }
 
-/// The units round toward zero, so errors of sums of numbers with one sign add up: 512 terms are off by 2.9e-6.
+/// The units round toward zero, so errors of sums of numbers with one sign add up: 512 terms are off by
+/// 2.9e-6.
 #[test]
 fn long_sums_keep_nearly_single_precision() {
     const N: usize = 512;
@@ -76,13 +77,12 @@ fn long_sums_keep_nearly_single_precision() {
     }
 }
 
-/// For the numbers in results/gpu-h200.md; minutes per case.
-/// `CINOC_TASK=heat2d CINOC_STEPS=20 CINOC_CASES=9 cargo test --release -p cinoc-cuda --test rounding -- --ignored --nocapture`
+/// For the numbers in results/gpu-h200.md, which has the command; a minute per case.
 #[test]
 #[ignore = "takes minutes"]
 fn rollouts() {
     let setting = |name: &str, default: &str| std::env::var(name).unwrap_or(default.into());
-    let (task, steps) = (setting("CINOC_TASK", "heat2d"), setting("CINOC_STEPS", "20"));
+    let (task, steps) = (setting("CINOC_TASK", "heat2d"), setting("CINOC_STEPS", "100"));
     let shipped = format!("../../policies/{task}.safetensors");
     let shipped = PolicyFile::read(shipped.as_ref(), Tasks::built_in()).unwrap();
     let config = shipped.config.with_sets(&[format!("time.steps={steps}")]).unwrap();
@@ -90,9 +90,9 @@ fn rollouts() {
     let folder = tempfile::tempdir().unwrap();
     let device = LikeDevice { folder: folder.path().into(), cluster: None };
     let there = Threads::one().with_backend(Arc::new(device));
-    let cases = setting("CINOC_CASES", "2").parse().unwrap();
+    let cases = setting("CINOC_CASES", "8").parse().unwrap();
     let [(here, all_here), (there, all_there)] =
         rollouts::errors(&config, &params, cases, &there).map(|errors| rollouts::median(&errors));
     println!("{task}, {steps} steps: CPU {here:.1e} ({all_here}), like a device {there:.1e} ({all_there})");
-    assert!(there < (3.0 * here).max(1e-6), "{task}: {there:.1e}");
+    assert!(there < 10.0 * here, "{task}: {there:.1e}");
 }

@@ -9,9 +9,10 @@ pub fn apart(exact: &[f64], found: &[f64]) -> f64 {
     length(&mut exact.iter().zip(found).map(|(a, b)| a - b)) / length(&mut exact.iter().copied())
 }
 
-/// How far the gradients of some validation cases are from those in double precision, one after the other: by a
-/// CPU in single precision, and there. The policy has kinks, and cells have edges. A rollout that comes close to
-/// one may pass it on the other side when it is rounded otherwise; so single cases tell little, medians more.
+/// How far the gradients of some validation cases are from those in double precision, one after the other:
+/// by a CPU in single precision, and there. The policy has kinks, and cells have edges. A rollout that comes
+/// close to one may pass it on the other side when it is rounded otherwise; so single cases tell little,
+/// medians more.
 pub fn errors(config: &Config, params: &[f64], cases: usize, there: &Threads) -> [Vec<f64>; 2] {
     let cases = Cases::draw(config, 5, Pool::Validation, cases, &Threads::one(), &|_, _| {});
     let mut errors = [Vec::new(), Vec::new()];
