@@ -38,7 +38,7 @@ static inline float eight_terms(float start, const float (&a)[8], const float (&
 
 // As split in units.h.
 static inline void split_number(float x, float &high, float &low) {
-    high = same_bits<float>(same_bits<unsigned>(x) & 0xffffe000u);
+    high = same_bits<float>((same_bits<unsigned>(x) + 0x1000u) & 0xffffe000u);
     low = same_bits<float>(same_bits<unsigned>(x - high) & 0xffffe000u);
 }
 
@@ -55,4 +55,20 @@ static inline float sum_by_units(float sum, int count, const float *a, int apart
         sum = eight_terms(sum, high, other_high);
     }
     return sum;
+}
+
+// The same with 8 large terms only in a sum of the units, as small_tile in fields.h does it.
+static inline float rounded_sum_by_units(int count, const float *a, int apart, const float *b, int other_apart) {
+    float large = 0, small[2] = {};
+    for (int k = 0; k < count; k += 8) {
+        float high[8] = {}, low[8] = {}, other_high[8] = {}, other_low[8] = {};
+        for (int i = 0; i < 8 && k + i < count; i++) {
+            split_number(a[(k + i) * apart], high[i], low[i]);
+            split_number(b[(k + i) * other_apart], other_high[i], other_low[i]);
+        }
+        small[0] = eight_terms(small[0], low, other_high);
+        small[1] = eight_terms(small[1], high, other_low);
+        large += eight_terms(0, high, other_high);
+    }
+    return small[0] + small[1] + large;
 }

@@ -5,7 +5,7 @@ mod rollouts;
 
 use cinoc_adjoint::backend::{Backend, Executable, Plan};
 use cinoc_adjoint::{Inputs, Program, Real, Strategy, Threads, Tracer};
-use cinoc_control::Tasks;
+use cinoc_control::{Config, Purpose, Tasks, policy, random};
 use cinoc_cuda::Spread;
 use cinoc_cuda::host::Host;
 use cinoc_learn::policy_file::PolicyFile;
@@ -77,16 +77,27 @@ fn long_sums_keep_nearly_single_precision() {
     }
 }
 
-/// For the numbers in results/gpu-h200.md, which has the command; a minute per case.
+/// For the numbers in results/gpu-h200.md, which has the commands; a minute per case and more. Without
+/// `CINOC_SETS`, settings to change, the policy is the shipped one, and otherwise the first of the preset `paper`.
 #[test]
 #[ignore = "takes minutes"]
 fn rollouts() {
     let setting = |name: &str, default: &str| std::env::var(name).unwrap_or(default.into());
     let (task, steps) = (setting("CINOC_TASK", "heat2d"), setting("CINOC_STEPS", "100"));
-    let shipped = format!("../../policies/{task}.safetensors");
-    let shipped = PolicyFile::read(shipped.as_ref(), Tasks::built_in()).unwrap();
-    let config = shipped.config.with_sets(&[format!("time.steps={steps}")]).unwrap();
-    let params: Vec<f64> = shipped.params.iter().map(|&x| f64::from(x)).collect();
+    let (config, params) = match std::env::var("CINOC_SETS") {
+        Ok(sets) => {
+            let sets: Vec<String> = sets.split_whitespace().map(String::from).collect();
+            let paper = Config::paper(&task).unwrap().with_sets(&sets).unwrap();
+            let params = policy::initial_params(&paper, &mut random::stream(5, Purpose::Parameters, 0));
+            (paper, params)
+        }
+        Err(_) => {
+            let shipped = format!("../../policies/{task}.safetensors");
+            let shipped = PolicyFile::read(shipped.as_ref(), Tasks::built_in()).unwrap();
+            (shipped.config, shipped.params.iter().map(|&x| f64::from(x)).collect())
+        }
+    };
+    let config = config.with_sets(&[format!("time.steps={steps}")]).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let device = LikeDevice { folder: folder.path().into(), cluster: None };
     let there = Threads::one().with_backend(Arc::new(device));

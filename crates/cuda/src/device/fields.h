@@ -132,12 +132,14 @@ INLINE void begin_turns(T *) {}
 #endif
 
 // The sums of ROUNDS times 8 terms of a tile of 16 x 8 numbers, of which `count` terms and `cols` columns exist. A is
-// [k][m], its rows AK apart, those of B `bk`. No product waits for the one before.
+// [k][m], its rows AK apart, those of B `bk`. The units cut off when they add, always toward zero. A field goes through
+// thousands of such sums, one after the other, and would shrink; so the units add 8 large terms only, and their sums are
+// added with rounding (Ootomo and Yokota, 2022).
 template <int ROUNDS, int AK, int BN>
 INLINE void small_tile(int lane, const T *a, const T *b, int bk, int count, int cols, T (&sum)[2][2]) {
 #ifdef MATRIX_UNITS
     const int g = lane / 4, t = lane % 4;
-    T left[ROUNDS][2][2], right[ROUNDS][2], part[3][4] = {};
+    T left[ROUNDS][2][2], right[ROUNDS][2], low[2][4] = {}, high[4] = {};
     UNROLL for (int r = 0; r < ROUNDS; r++) {
         UNROLL for (int u = 0; u < 2; u++) {
             const int k = r * 8 + t + 4 * u;
@@ -151,17 +153,24 @@ INLINE void small_tile(int lane, const T *a, const T *b, int bk, int count, int 
         unsigned a_high[4], a_low[4], b_high[2], b_low[2];
         UNROLL for (int u = 0; u < 4; u++) split(left[r][u % 2][u / 2], a_high[u], a_low[u]);
         UNROLL for (int u = 0; u < 2; u++) split(right[r][u], b_high[u], b_low[u]);
-        tile_product(a_low, b_high, part[0][0], part[0][1], part[0][2], part[0][3]);
-        tile_product(a_high, b_low, part[1][0], part[1][1], part[1][2], part[1][3]);
-        tile_product(a_high, b_high, part[2][0], part[2][1], part[2][2], part[2][3]);
+        tile_product(a_low, b_high, low[0][0], low[0][1], low[0][2], low[0][3]);
+        tile_product(a_high, b_low, low[1][0], low[1][1], low[1][2], low[1][3]);
+        T eight[4] = {};
+        tile_product(a_high, b_high, eight[0], eight[1], eight[2], eight[3]);
+        UNROLL for (int u = 0; u < 4; u++) high[u] += eight[u];
     }
     // columns 2 t and 2 t + 1 of the rows g and g + 8 of the tile, which are rows 2 g and 2 g + 1 of A
-    UNROLL for (int u = 0; u < 4; u++) sum[u / 2][u % 2] = part[0][u] + part[1][u] + part[2][u];
+    UNROLL for (int u = 0; u < 4; u++) sum[u / 2][u % 2] = low[0][u] + low[1][u] + high[u];
 #else
     UNROLL for (int u = 0; u < 4; u++) {
         const int m = lane / 4 * 2 + u / 2, n = lane % 4 * 2 + u % 2;
+        const int all = n >= cols ? 0 : count < ROUNDS * 8 ? count : ROUNDS * 8;
         T total = 0;
-        for (int k = 0; k < ROUNDS * 8 && k < count && n < cols; k++) total += a[k * AK + m] * b[k * bk + n * BN];
+#ifdef LIKE_UNITS
+        total = rounded_sum_by_units(all, a + m, AK, b + n * BN, bk);
+#else
+        for (int k = 0; k < all; k++) total += a[k * AK + m] * b[k * bk + n * BN];
+#endif
         sum[u / 2][u % 2] = total;
     }
 #endif

@@ -2,9 +2,9 @@
 //
 // A warp computes a tile of C with 8 TM rows and 4 TN columns. A lane ends up with TM x TN neighbouring numbers of it,
 // as a thread does elsewhere. The units multiply numbers of 11 significant bits (TF32) and add in single precision. So
-// every factor is split into two such numbers, and a b = ah bh + ah bl + al bh: what is left out is below 2^-21 of the
-// product, about the rounding of single precision. In double precision, and on the host, a lane computes its numbers
-// one by one.
+// every factor is split into two such numbers, and a b = ah bh + ah bl + al bh: what is left out is below 2^-24 of the
+// product, the rounding of single precision. In double precision, and on the host, a lane computes its numbers one by
+// one.
 
 #if defined(__CUDACC__) && defined(SINGLE)
 #define MATRIX_UNITS
@@ -33,10 +33,11 @@ INLINE void tile_product(const unsigned (&a)[4], const unsigned (&b)[2], T &c0, 
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-// x = high + low, exactly; the units ignore the last bits of low. The compiler must not know the mask (threadIdx.y is 0):
-// it would give x itself to the units, which ignore its last bits too, and move it next to its neighbours for that.
+// x = high + low, exactly: high is rounded to 11 bits, so low may have either sign, and what the units ignore of it too. A
+// NaN stays one in low. The compiler must not know the mask (threadIdx.y is 0): it would give x itself to the units, which
+// ignore its last bits too, and move it next to its neighbours for that.
 INLINE void split(T x, unsigned &high, unsigned &low) {
-    high = __float_as_uint(x) & (0xffffe000u | threadIdx.y);
+    high = (__float_as_uint(x) + 0x1000u) & (0xffffe000u | threadIdx.y);
     low = __float_as_uint(x - __uint_as_float(high));
 }
 #endif

@@ -6,9 +6,11 @@ use crate::numbers::number;
 use crate::results::{Chart, Curve, Table};
 use crate::workshop::{LabError, Point, Workshop};
 
-/// Length, grid points, agents, and size of the training pool.
-const SCALES: [(f64, usize, usize, usize); 3] =
-    [(64.0, 256, 30, 512), (200.0, 512, 80, 256), (500.0, 1024, 200, 128)];
+/// Length, grid points, agents, size of the training pool, and batch: as much field per update as the preset has.
+const SCALES: [(f64, usize, usize, usize, usize); 3] =
+    [(64.0, 256, 30, 512, 11), (200.0, 512, 80, 256, 4), (500.0, 1024, 200, 128, 2)];
+/// Half of the preset's.
+const UPDATES: usize = 1000;
 /// Number of copies of the domain of the preset.
 const COPIES: [usize; 4] = [1, 3, 9, 23];
 /// Energy below which the field counts as stabilised, and the time it should take.
@@ -17,7 +19,7 @@ const BAR: (f64, f64) = (1e-4, 5.0);
 pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     let cases = workshop.size.pick(20, 1);
     let mut points = Vec::new();
-    for (length, n, agents, pool) in &SCALES[..workshop.size.pick(3, 1)] {
+    for (length, n, agents, pool, batch) in &SCALES[..workshop.size.pick(3, 1)] {
         let mut sets = vec![
             set("grid.length", length),
             set("grid.n", n),
@@ -25,6 +27,9 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
             set("agents", agents),
             set("data.pool", pool),
             set("data.spin_up", 200),
+            set("train.batch", batch),
+            set("train.updates", UPDATES),
+            set("train.validation_cases", 4),
         ];
         sets.extend(workshop.size.pick(None, Some("time.steps=20".to_string())));
         points.push(Point::new(&workshop.training("ks1d", &sets)?, cases));
@@ -91,8 +96,9 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     Ok(Found {
         protocol: format!(
             "ks1d, horizon 10 time units, {cases} held-out cases run without control for 200 time units \
-             before. Policies trained on each domain, otherwise the preset; and the preset's policy on \
-             multiples of its own domain, with the same spacing of agents and grid, not retrained."
+             before. Policies trained on each domain ({UPDATES} updates, in batches with as much field as those of \
+             the preset, otherwise the preset); and the preset's policy on multiples of its own domain, with the \
+             same spacing of agents and grid, not retrained."
         ),
         findings,
         tables: vec![table],
