@@ -78,7 +78,8 @@ fn long_sums_keep_nearly_single_precision() {
 }
 
 /// For the numbers in results/gpu-h200.md, which has the commands; a minute per case and more. Without
-/// `CINOC_SETS`, settings to change, the policy is the shipped one, and otherwise the first of the preset `paper`.
+/// `CINOC_SETS`, settings to change, the policy is the shipped one, otherwise the first of the preset
+/// `paper`.
 #[test]
 #[ignore = "takes minutes"]
 fn rollouts() {

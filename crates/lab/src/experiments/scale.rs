@@ -6,7 +6,7 @@ use crate::numbers::number;
 use crate::results::{Chart, Curve, Table};
 use crate::workshop::{LabError, Point, Workshop};
 
-/// Length, grid points, agents, size of the training pool, and batch: as much field per update as the preset has.
+/// Length, grid points, agents, size of the training pool, and batch, with as much field as the preset's.
 const SCALES: [(f64, usize, usize, usize, usize); 3] =
     [(64.0, 256, 30, 512, 11), (200.0, 512, 80, 256, 4), (500.0, 1024, 200, 128, 2)];
 /// Half of the preset's.
@@ -96,9 +96,9 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     Ok(Found {
         protocol: format!(
             "ks1d, horizon 10 time units, {cases} held-out cases run without control for 200 time units \
-             before. Policies trained on each domain ({UPDATES} updates, in batches with as much field as those of \
-             the preset, otherwise the preset); and the preset's policy on multiples of its own domain, with the \
-             same spacing of agents and grid, not retrained."
+             before. Policies trained on each domain ({UPDATES} updates, in batches with as much field as \
+             those of the preset, otherwise the preset); and the preset's policy on multiples of its own \
+             domain, with the same spacing of agents and grid, not retrained."
         ),
         findings,
         tables: vec![table],
