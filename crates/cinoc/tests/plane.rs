@@ -143,7 +143,7 @@ fn what_does_not_fit_is_refused_in_one_line() {
         ("heat2d", "policy.padding=mirror", &["policy.padding", "zero", "field"]),
         ("heat2d-obstacles", "obstacles.layout=ring", &["obstacles.layout", "diagonal"]),
         ("density2d", "physics.limit=2", &["physics.limit = 2", "to 1"]),
-        ("density2d", "grid.n_y=26", &["grid.n_y = 26", "27"]),
+        ("density2d", "grid.n_y=24", &["grid.n_y = 24", "25"]),
         ("density2d", "data.start=[0.5, 0.2]", &["data.start", "smaller one first"]),
         ("density2d", "actuation.u_max=3", &["unknown key", "heat2d"]),
         ("turb2d", "physics.nu=-1", &["physics.nu = -1"]),
