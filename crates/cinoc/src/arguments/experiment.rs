@@ -28,8 +28,8 @@ pub struct Reproduce {
     /// commas), or all. The results file keeps its results of the other methods.
     #[arg(long, value_delimiter = ',', value_name = "METHOD,...|all")]
     pub methods: Option<Vec<String>>,
-    /// With table, methods, cardinality, cardinality-paper, failure or optimum: run these tasks only. The
-    /// results file keeps its results of the other tasks.
+    /// With table, methods, cardinality, cardinality-paper, failure, optimum or regulator: run these tasks
+    /// only. The results file keeps its results of the other tasks.
     #[arg(long, value_delimiter = ',', value_name = "TASK,...")]
     pub tasks: Option<Vec<String>>,
     /// With table: only these rows of a task: default, paper (the presets), dpc (the strongest baseline).

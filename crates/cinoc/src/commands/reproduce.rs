@@ -21,7 +21,8 @@ const POLICIES: &str = "policies";
 /// The state of results that need not be made again.
 const CURRENT: &str = "of this code";
 /// Experiments whose tasks can be chosen.
-const BY_TASK: [&str; 6] = ["methods", "table", "cardinality", "cardinality-paper", "failure", "optimum"];
+const BY_TASK: [&str; 7] =
+    ["methods", "table", "cardinality", "cardinality-paper", "failure", "optimum", "regulator"];
 
 pub fn run(request: &Reproduce, crew: &Crew) -> Result<(), Failure> {
     match request.name.as_deref() {

@@ -15,6 +15,7 @@ mod noise_effort;
 mod optimum;
 mod over_seeds;
 mod physics;
+mod regulator;
 mod safety;
 mod scale;
 mod table;
@@ -80,6 +81,7 @@ pub fn experiments() -> &'static [Experiment] {
         Experiment { name: "latency", title: "Time of a decision", run: latency::run },
         Experiment { name: "nmpc", title: "Model predictive control", run: nmpc::run },
         Experiment { name: "optimum", title: "How good could any policy be", run: optimum::run },
+        Experiment { name: "regulator", title: "Linear feedback that knows everything", run: regulator::run },
     ]
 }
 
