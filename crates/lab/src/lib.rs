@@ -4,7 +4,7 @@
 //! training ([`training_log`]) become [`figures`]; figures, tables and the settings that a run changed
 //! ([`settings`]) become a [`report`]. An experiment ([`experiments`]) asks a [`workshop`] for policies and
 //! measurements and turns them into [`results`]; so does a [`sweep`] of one policy. [`open_loop`] finds how
-//! good any policy could be, [`regulator`] how good linear feedback is that knows everything.
+//! good any policy could be.
 
 pub mod evaluated;
 pub mod experiments;
@@ -14,7 +14,6 @@ pub mod numbers;
 pub mod open_loop;
 mod over_cases;
 pub mod published;
-pub mod regulator;
 pub mod report;
 pub mod results;
 pub mod run_2d;

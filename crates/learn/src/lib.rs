@@ -4,7 +4,8 @@
 //! updates parameters on them, [`run`] keeps the files of a training, [`policy_file`] holds the result,
 //! [`evaluate`] measures it on held-out cases. [`verify`] and [`gradient_check`] hold the whole chain against
 //! independent numbers; [`mean_field`] holds gradients of many agents against those of a density of agents.
-//! [`nmpc`] is the classical way: it learns nothing and plans anew in every control step. [`team`] lets
+//! Classical ways learn nothing: [`nmpc`] plans anew in every control step, a [`regulator`] is the best linear
+//! feedback of a field near rest. [`team`] lets
 //! several processes do one training.
 
 pub mod array_file;
@@ -26,6 +27,7 @@ pub mod nmpc;
 pub mod onnx;
 pub mod policy_file;
 pub mod pool;
+pub mod regulator;
 pub mod rl;
 pub mod run;
 pub mod schedule;

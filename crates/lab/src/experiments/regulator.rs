@@ -1,16 +1,19 @@
 //! `regulator`: what linear feedback reaches that knows the whole field and where every agent is. Compares
 //! the shipped policies of the tasks that bring a field to rest with linear-quadratic regulators.
 
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
 use cinoc_control::disturbance::RandomInput;
 use cinoc_control::{Cases, Config, Disturbance, Pool};
 use cinoc_learn::pool::{cache_folder, cached};
+use cinoc_learn::regulator::{Cost, Growing, Plant, Regulator, Rest, code_hash, controlled};
 use serde::{Deserialize, Serialize};
 
 use super::{Found, cases_at, name_of, set};
 use crate::intervals::{estimate, mean, ratio};
 use crate::numbers::number;
 use crate::published::Reported;
-use crate::regulator::{Cost, Growing, Plant, Rest, code_hash, controlled};
 use crate::results::{Cell, Table};
 use crate::workshop::{LabError, Point, Trained, Workshop, work};
 
@@ -49,6 +52,9 @@ fn all() -> Vec<Setting> {
         plane(60),
         row("ks2d", 60, &[], Reported::Final),
         row("ks2d", 100, &["time.steps=25", "failure.share=0.3"], Reported::Final),
+        row("turb2d", 64, &[], Reported::Final),
+        row("turb2d", 36, &[], Reported::Final),
+        row("turb2d", 64, &["failure.share=0.3"], Reported::Final),
     ]
 }
 
@@ -61,11 +67,13 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     for posed in &posed {
         policies.push(posed.measured(workshop)?);
     }
+    let rests: BTreeMap<&str, OnceCell<Rest>> =
+        posed.iter().map(|posed| (posed.setting.task, OnceCell::new())).collect();
     workshop.watch.begin("regulator", posed.iter().map(|posed| posed.work(workshop)).sum());
     let (mut table, mut findings) = (table(), Vec::new());
     for (posed, policy) in posed.iter().zip(policies) {
         workshop.watch.now(&posed.told());
-        let reached = posed.reached(workshop)?;
+        let reached = posed.reached(workshop, &rests[posed.setting.task])?;
         workshop.watch.done(posed.work(workshop));
         findings.push(reached.finding(posed, &policy));
         table.row(reached.row(posed, &policy));
@@ -153,46 +161,46 @@ impl Posed<'_> {
     }
 
     /// Chooses how to regulate on validation cases and regulates the test cases. Cached.
-    fn reached(&self, workshop: &Workshop<'_>) -> Result<Reached, LabError> {
+    fn reached(&self, workshop: &Workshop<'_>, rest: &OnceCell<Rest>) -> Result<Reached, LabError> {
         let settled = self.config().regardless_of_speed().to_toml();
         let (code, tried, tested) = (code_hash(), self.validation.count, self.test.count);
         let key = format!("regulator {code:x} {:?} {tried} {tested} {settled}", self.setting.when);
         workshop.book_settings(&key);
         let make = || {
-            let rest = Rest::of(self.config(), &workshop.threads);
-            let plant = rest.with_agents(self.config(), &vec![1.0; self.config().agents], &workshop.threads);
+            // the field near rest is the same for any agents
+            let rest = rest.get_or_init(|| Rest::of(self.config(), &workshop.threads));
+            let plant = rest.with_agents(self.config(), &workshop.threads);
             let Growing { waves, out_of_reach } = plant.growing();
             let mut best: Option<(Way, f64)> = None;
             for way in self.ways(workshop) {
                 workshop.check()?;
-                let found = mean(&self.errors(workshop, &rest, way, &self.validation));
+                let found = mean(&self.errors(workshop, &plant, way, &self.validation));
                 if best.is_none_or(|(_, least)| found < least) {
                     best = Some((way, found));
                 }
             }
             let (way, _) = best.expect("a way");
-            let errors = self.errors(workshop, &rest, way, &self.test);
+            let errors = self.errors(workshop, &plant, way, &self.test);
             Ok(Reached { growing: waves, out_of_reach, effort: way.effort, held: way.held, errors })
         };
         Ok(workshop.kept_if(&key, make)?.0)
     }
 
     /// The error of every case.
-    fn errors(&self, workshop: &Workshop<'_>, rest: &Rest, way: Way, cases: &Cases) -> Vec<f64> {
+    fn errors(&self, workshop: &Workshop<'_>, plant: &Plant<'_>, way: Way, cases: &Cases) -> Vec<f64> {
         let (config, threads) = (self.config(), &workshop.threads);
-        let m = config.agents;
-        let plant = |alive: &[f64]| rest.with_agents(config, alive, threads);
         // the gains of a case depend on which agents are at work
         let failing = config.failure.share > 0.0;
-        let swarms: Vec<Vec<f64>> = match failing {
-            true => (0..cases.count).map(|case| alive(config, case)).collect(),
-            false => vec![vec![1.0; m]],
+        let swarms = if failing { cases.count } else { 1 };
+        let left = |case: usize| match failing {
+            true => plant.with_failures(&alive(config, case)),
+            false => plant.with_failures(&vec![1.0; config.agents]),
         };
-        let plants: Vec<Plant<'_>> = swarms.iter().map(|alive| plant(alive)).collect();
-        let gains: Vec<_> = plants.iter().map(|plant| self.gains(plant, way)).collect();
+        let plants: Vec<Plant<'_>> = (0..swarms).map(left).collect();
+        let regulators: Vec<_> = plants.iter().map(|plant| self.regulator(plant, way)).collect();
         let courses = controlled(config, cases, threads, |case, step, z| {
-            let of = if failing { case } else { 0 };
-            plants[of].actions(&gains[of][if way.held { 0 } else { step }], z)
+            let regulator = &regulators[if failing { case } else { 0 }];
+            regulator.actions(if way.held { 0 } else { step }, z)
         });
         let error = |course: &Vec<f64>| match self.setting.when {
             Reported::TimeMean => mean(course),
@@ -201,7 +209,7 @@ impl Posed<'_> {
         courses.iter().map(error).collect()
     }
 
-    fn gains(&self, plant: &Plant<'_>, way: Way) -> Vec<faer::Mat<f64>> {
+    fn regulator<'a>(&self, plant: &Plant<'a>, way: Way) -> Regulator<'a> {
         let config = self.config();
         let (steps, loss) = (config.time.steps, &config.loss);
         let u_max = config.actuation.u_max.expect("agents with intensities");
@@ -210,8 +218,8 @@ impl Posed<'_> {
         let terminal = loss.terminal * steps as f64;
         let cost = Cost { track: loss.track, terminal, effort };
         match way.held {
-            true => plant.gains(Cost { terminal: 0.0, ..cost }, 3 * steps),
-            false => plant.gains(cost, steps),
+            true => plant.regulator(Cost { terminal: 0.0, ..cost }, 3 * steps),
+            false => plant.regulator(cost, steps),
         }
     }
 }

@@ -24,6 +24,8 @@ use faer::linalg::solvers::Solve;
 use faer::{Mat, Side};
 use std::f64::consts::TAU;
 
+use crate::files::fnv1a;
+
 /// Most periods of a wave along an axis. Shorter ones decay by themselves within a control step.
 const PERIODS: usize = 12;
 /// Amplitude of the fields and actions that are tried; the second order cancels between both signs.
@@ -33,21 +35,30 @@ const ALIKE: f64 = 1e-6;
 /// A push below this part of the largest is no push.
 const NO_PUSH: f64 = 1e-6;
 
-/// The hash of this code: regulations by other code are not reused.
-pub(crate) fn code_hash() -> u64 {
-    cinoc_learn::files::fnv1a(include_bytes!("mod.rs"))
+/// The hash of this code: what other code found is not reused.
+pub fn code_hash() -> u64 {
+    fnv1a(include_bytes!("mod.rs"))
 }
 
-/// The control step of a task near rest, without agents.
+/// The control step of a task near rest, without agents. Waves do not mix: the equations have the same
+/// coefficients everywhere, on a ring or torus.
 pub struct Rest {
     waves: Mat<f64>,
-    a: Mat<f64>,
+    /// The diagonal of `A`: the factor of every wave.
+    growth: Vec<f64>,
 }
 
 /// The same with agents.
 pub struct Plant<'a> {
     rest: &'a Rest,
     b: Mat<f64>,
+}
+
+/// Feedback for every control step of a horizon.
+pub struct Regulator<'a> {
+    rest: &'a Rest,
+    /// `K` of every step, `[waves][agents]`.
+    gains: Vec<Mat<f64>>,
 }
 
 /// How the waves that grow by themselves can be moved.
@@ -85,37 +96,43 @@ impl Rest {
             .flatten()
             .collect();
         let after = driven.after_one_step(&fields, &nothing, threads);
-        let a = responses(&waves, &after);
-        Rest { waves, a }
+        let after = responses(&waves, &after);
+        Rest { growth: (0..n).map(|k| after[(k, k)]).collect(), waves }
     }
 
     /// Amplitudes of the waves of a field.
-    fn amplitudes(&self, z: &[f64]) -> Mat<f64> {
-        let field = Mat::from_fn(z.len(), 1, |x, _| z[x] / z.len() as f64);
-        self.waves.transpose() * field
+    fn amplitudes(&self, z: &[f64]) -> Vec<f64> {
+        let wave = |k: usize| self.waves.col_as_slice(k);
+        (0..self.growth.len()).map(|k| dot(wave(k), z) / z.len() as f64).collect()
     }
 
-    /// Adds agents: how they push the waves in one control step. Agents that are not `alive` do not.
-    pub fn with_agents(&self, config: &Config, alive: &[f64], threads: &Threads) -> Plant<'_> {
+    /// Adds agents: how they push the waves in one control step.
+    pub fn with_agents(&self, config: &Config, threads: &Threads) -> Plant<'_> {
         let (points, m) = (self.waves.nrows(), config.agents);
         let mut actions = vec![0.0; 2 * m * m];
         for i in 0..m {
-            actions[2 * i * m + i] = SMALL * alive[i];
-            actions[(2 * i + 1) * m + i] = -SMALL * alive[i];
+            actions[2 * i * m + i] = SMALL;
+            actions[(2 * i + 1) * m + i] = -SMALL;
         }
         let after = Driven::new(config).after_one_step(&vec![0.0; 2 * m * points], &actions, threads);
         Plant { rest: self, b: responses(&self.waves, &after) }
     }
 }
 
-impl Plant<'_> {
+impl<'a> Plant<'a> {
+    /// The same with agents that have failed, those that are not `alive`: they push nothing.
+    pub fn with_failures(&self, alive: &[f64]) -> Plant<'a> {
+        let b = Mat::from_fn(self.b.nrows(), self.b.ncols(), |k, agent| alive[agent] * self.b[(k, agent)]);
+        Plant { rest: self.rest, b }
+    }
+
     /// Whether the growing waves can be moved. Waves of the same growth rate stay in the same proportion to
     /// each other unless they are pushed independently.
     pub fn growing(&self) -> Growing {
-        let (a, b) = (&self.rest.a, &self.b);
-        let mut growing: Vec<usize> = (0..a.nrows()).filter(|&k| a[(k, k)] > 1.0 + ALIKE).collect();
-        growing.sort_by(|&i, &j| a[(i, i)].total_cmp(&a[(j, j)]));
-        let alike = growing.chunk_by(|&i, &j| a[(j, j)] - a[(i, i)] < ALIKE);
+        let (growth, b) = (&self.rest.growth, &self.b);
+        let mut growing: Vec<usize> = (0..growth.len()).filter(|&k| growth[k] > 1.0 + ALIKE).collect();
+        growing.sort_by(|&i, &j| growth[i].total_cmp(&growth[j]));
+        let alike = growing.chunk_by(|&i, &j| growth[j] - growth[i] < ALIKE);
         let largest = (0..b.nrows()).map(|k| b.row(k).squared_norm_l2()).fold(0.0, f64::max);
         let reached = |group: &[usize]| {
             let pushes = Mat::from_fn(group.len(), b.ncols(), |i, agent| b[(group[i], agent)]);
@@ -127,33 +144,49 @@ impl Plant<'_> {
         Growing { waves: growing.len(), out_of_reach: growing.len() - reached }
     }
 
-    /// The best feedback of every control step, `[agents][waves]`, over so many steps.
-    pub fn gains(&self, cost: Cost, steps: usize) -> Vec<Mat<f64>> {
-        let (a, b) = (&self.rest.a, &self.b);
-        let (n, m) = (a.nrows(), b.ncols());
-        let diagonal =
-            |size: usize, value: f64| Mat::from_fn(size, size, |i, j| if i == j { value } else { 0.0 });
-        let (stage, effort) = (diagonal(n, cost.track), diagonal(m, cost.effort / m as f64));
-        let mut p = &stage + diagonal(n, cost.terminal);
+    /// The best feedback over so many control steps.
+    pub fn regulator(&self, cost: Cost, steps: usize) -> Regulator<'a> {
+        let (a, b) = (&self.rest.growth, &self.b);
+        let (n, m) = (b.nrows(), b.ncols());
+        let diagonal = |i: usize, j: usize, value: f64| if i == j { value } else { 0.0 };
+        let mut p = Mat::from_fn(n, n, |i, j| diagonal(i, j, cost.track + cost.terminal));
         let mut gains = Vec::with_capacity(steps);
         for _ in 0..steps {
+            // P' = A P A - (B' P A)' K + w, with the gain K = (B' P B + r)^-1 B' P A
             let pushed = b.transpose() * &p;
-            let curvature = &effort + &pushed * b;
-            let gain = curvature.partial_piv_lu().solve(&pushed * a);
-            let next = a.transpose() * (&p * (a - b * &gain)) + &stage;
-            // rounding must not break the symmetry
-            p = Mat::from_fn(n, n, |i, j| 0.5 * (next[(i, j)] + next[(j, i)]));
-            gains.push(gain);
+            let onto = &pushed * b;
+            let curvature = Mat::from_fn(m, m, |i, j| onto[(i, j)] + diagonal(i, j, cost.effort / m as f64));
+            let pushed = Mat::from_fn(m, n, |i, k| pushed[(i, k)] * a[k]);
+            let gain = curvature.partial_piv_lu().solve(&pushed);
+            let saved = pushed.transpose() * &gain;
+            p = Mat::from_fn(n, n, |i, j| {
+                // rounding must not break the symmetry
+                let saved = 0.5 * (saved[(i, j)] + saved[(j, i)]);
+                a[i] * p[(i, j)] * a[j] - saved + diagonal(i, j, cost.track)
+            });
+            gains.push(gain.transpose().to_owned());
         }
         gains.reverse();
-        gains
+        Regulator { rest: self.rest, gains }
     }
+}
 
-    /// Actions for a field, within the bounds.
-    pub fn actions(&self, gain: &Mat<f64>, z: &[f64]) -> Vec<f64> {
-        let actions = gain * self.rest.amplitudes(z);
-        (0..actions.nrows()).map(|i| (-actions[(i, 0)]).clamp(-1.0, 1.0)).collect()
+impl Regulator<'_> {
+    /// The actions of a control step for a field, in units of their bounds and within them.
+    pub fn actions(&self, step: usize, z: &[f64]) -> Vec<f64> {
+        let (gain, amplitudes) = (&self.gains[step], self.rest.amplitudes(z));
+        let action = |agent: usize| -dot(gain.col_as_slice(agent), &amplitudes);
+        (0..gain.ncols()).map(|agent| action(agent).clamp(-1.0, 1.0)).collect()
     }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    // eight sums side by side fill the vector registers
+    let (a, b) = (a.chunks_exact(8), b.chunks_exact(8));
+    let rest: f64 = a.remainder().iter().zip(b.remainder()).map(|(a, b)| a * b).sum();
+    let mut sums = [0.0; 8];
+    a.zip(b).for_each(|(a, b)| (0..8).for_each(|i| sums[i] += a[i] * b[i]));
+    sums.iter().sum::<f64>() + rest
 }
 
 /// The error after every control step of every case, `[cases][steps]`, with the actions that `decide` gives
