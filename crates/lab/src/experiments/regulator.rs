@@ -14,11 +14,13 @@ use super::{Found, cases_at, name_of, set};
 use crate::intervals::{estimate, mean, ratio};
 use crate::numbers::number;
 use crate::published::Reported;
-use crate::results::{Cell, Table};
+use crate::results::{Cell, Chart, Curve, Table};
 use crate::workshop::{LabError, Point, Trained, Workshop, work};
 
 /// Weights of the effort that are tried, in units of the task's. A larger one gives smaller gains.
 const EFFORTS: [f64; 6] = [1.0, 1e2, 1e4, 1e5, 1e6, 1e7];
+/// Half of the horizon of ks2d, where the paper measures.
+const HALF_WAY: &[&str] = &["time.steps=25"];
 /// Steps of a quick rollout.
 const QUICK_STEPS: usize = 3;
 
@@ -33,7 +35,7 @@ struct Setting {
 fn all() -> Vec<Setting> {
     let row = |task, agents, sets, when| Setting { task, agents, sets, when };
     let line = |agents, sets| row("ks1d", agents, sets, Reported::TimeMean);
-    let plane = |agents| row("ks2d", agents, &["time.steps=25"], Reported::Final);
+    let plane = |agents| row("ks2d", agents, HALF_WAY, Reported::Final);
     vec![
         line(8, &[]),
         line(7, &[]),
@@ -50,6 +52,7 @@ fn all() -> Vec<Setting> {
         plane(75),
         plane(70),
         plane(60),
+        row("ks2d", 60, &["time.steps=25", "actuation.starts=rows"], Reported::Final),
         row("ks2d", 60, &[], Reported::Final),
         row("ks2d", 100, &["time.steps=25", "failure.share=0.3"], Reported::Final),
         row("turb2d", 64, &[], Reported::Final),
@@ -70,15 +73,31 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     let rests: BTreeMap<&str, OnceCell<Rest>> =
         posed.iter().map(|posed| (posed.setting.task, OnceCell::new())).collect();
     workshop.watch.begin("regulator", posed.iter().map(|posed| posed.work(workshop)).sum());
-    let (mut table, mut findings) = (table(), Vec::new());
+    let (mut table, mut findings, mut on_torus) = (table(), Vec::new(), Vec::new());
     for (posed, policy) in posed.iter().zip(policies) {
         workshop.watch.now(&posed.told());
         let reached = posed.reached(workshop, &rests[posed.setting.task])?;
         workshop.watch.done(posed.work(workshop));
         findings.push(reached.finding(posed, &policy));
         table.row(reached.row(posed, &policy));
+        if posed.setting.task == "ks2d" && posed.setting.sets == HALF_WAY {
+            on_torus.push((posed.setting.agents as f64, mean(&policy), mean(&reached.errors)));
+        }
     }
-    Ok(Found { protocol: protocol(), findings, tables: vec![table], charts: Vec::new() })
+    let charts = if on_torus.is_empty() { Vec::new() } else { vec![chart(on_torus)] };
+    Ok(Found { protocol: protocol(), findings, tables: vec![table], charts })
+}
+
+/// The policy and the regulator of ks2d over the number of agents.
+fn chart(mut rows: Vec<(f64, f64, f64)>) -> Chart {
+    rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let agents: Vec<f64> = rows.iter().map(|row| row.0).collect();
+    let (policy, regulator): (Vec<f64>, Vec<f64>) = rows.iter().map(|row| (row.1, row.2)).unzip();
+    Chart::new("ks2d", "ks2d: one policy, and a regulator for every swarm", "agents", "energy at t = 2.5")
+        .log_x()
+        .log_y()
+        .curve(Curve::new("policy: sees a patch", &agents, &policy))
+        .curve(Curve::new("regulator: knows everything", &agents, &regulator))
 }
 
 /// A setting, its policy and its cases.
