@@ -26,7 +26,7 @@ fn every_experiment_runs_when_it_has_to_be_quick() {
     let listed = cinoc(folder.path(), &["reproduce", "--json"]);
     let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
     let names: Vec<&String> = listed.as_object().unwrap().keys().collect();
-    assert_eq!(names.len(), 19);
+    assert_eq!(names.len(), 20);
 
     let done = cinoc(folder.path(), &["reproduce", "all", "--quick", "--threads", "2", "--json"]);
     assert!(done.status.success(), "{}", text(&done.stderr));

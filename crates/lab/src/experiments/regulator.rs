@@ -15,7 +15,7 @@ use crate::intervals::{estimate, mean, ratio};
 use crate::numbers::number;
 use crate::published::Reported;
 use crate::results::{Cell, Chart, Curve, Table};
-use crate::workshop::{LabError, Point, Trained, Workshop, work};
+use crate::workshop::{LabError, Point, Size, Trained, Workshop, work};
 
 /// Weights of the effort that are tried, in units of the task's. A larger one gives smaller gains.
 const EFFORTS: [f64; 6] = [1.0, 1e2, 1e4, 1e5, 1e6, 1e7];
@@ -62,7 +62,10 @@ fn all() -> Vec<Setting> {
 }
 
 pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
-    let chosen: Vec<Setting> = all().into_iter().filter(|row| workshop.has_task(row.task)).collect();
+    let mut chosen: Vec<Setting> = all().into_iter().filter(|row| workshop.has_task(row.task)).collect();
+    if workshop.size == Size::Quick {
+        chosen.dedup_by_key(|row| row.task);
+    }
     let posed = chosen.iter().map(|row| row.posed(workshop)).collect::<Result<Vec<_>, _>>()?;
     let presets: Vec<Config> = posed.iter().map(|posed| posed.trained.policy.config.clone()).collect();
     workshop.prepare("regulator", &presets)?;

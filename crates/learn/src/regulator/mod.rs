@@ -30,6 +30,8 @@ use crate::files::fnv1a;
 const PERIODS: usize = 12;
 /// Amplitude of the fields and actions that are tried; the second order cancels between both signs.
 const SMALL: f64 = 1e-4;
+/// Control steps that are tried at once: each needs memory.
+const AT_ONCE: usize = 16;
 /// Growth rates per control step that differ by less are the same.
 const ALIKE: f64 = 1e-6;
 /// A push below this part of the largest is no push.
@@ -253,9 +255,14 @@ impl Driven {
     }
 
     fn after_one_step(&self, fields: &[f64], actions: &[f64], threads: &Threads) -> Vec<f64> {
-        let mut session = self.session(fields);
-        session.step(&[(self.action, actions)], threads);
-        session.state(self.inputs.z)
+        let fields = fields.chunks(AT_ONCE * self.inputs.z.size());
+        let actions = actions.chunks(AT_ONCE * self.action.size());
+        let after = fields.zip(actions).flat_map(|(fields, actions)| {
+            let mut session = self.session(fields);
+            session.step(&[(self.action, actions)], threads);
+            session.state(self.inputs.z)
+        });
+        after.collect()
     }
 }
 
