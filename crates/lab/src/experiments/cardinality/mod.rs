@@ -24,6 +24,8 @@ use sweeps::{SWEEPS, Sweep};
 pub(super) const STABLE: f64 = 2.5;
 /// From this number of agents in 2D fewer cases are measured, because rollouts take long.
 const MANY: usize = 300;
+/// Loss, relative to that with the trained number of agents, after which so many agents are not increased.
+const HOPELESS: f64 = 10.0;
 
 pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     found(workshop, Preset::Default)
@@ -52,7 +54,14 @@ fn found(workshop: &Workshop<'_>, preset: Preset) -> Result<Found, LabError> {
         let mut wanted =
             workshop.size.pick(numbers(trained, sweep.required), vec![trained - 1, trained, trained + 1]);
         while !wanted.is_empty() {
-            swept.measure(workshop, &config, &wanted)?;
+            let costly = |agents: &usize| config.task.dims == 2 && *agents >= MANY;
+            let (costly, cheap): (Vec<usize>, Vec<usize>) = wanted.into_iter().partition(costly);
+            swept.measure(workshop, &config, &cheap)?;
+            for agents in costly {
+                if !swept.hopeless_below(agents) {
+                    swept.measure(workshop, &config, &[agents])?;
+                }
+            }
             wanted = between(&swept.relatives(), trained);
         }
         swept.curve(&mut curves);
@@ -70,7 +79,9 @@ fn found(workshop: &Workshop<'_>, preset: Preset) -> Result<Found, LabError> {
              in 2D from {MANY} agents on. Percentages are ratios of means over the same cases; intervals \
              are 95 % bootstrap over cases. Neighbouring numbers of agents differ by a factor of at most \
              1.25, or by one agent, around the ends of the required range, around the ends of the \
-             measured range, and from the lower end to above the trained number."
+             measured range, and from the lower end to above the trained number. In 2D from {MANY} agents \
+             on, numbers above one whose loss is more than {HOPELESS} times that with the trained number \
+             are left out."
         ),
         findings,
         tables: vec![ranges, curves],
@@ -146,6 +157,15 @@ impl Swept {
     /// Loss relative to that with the trained number of agents, by number of agents.
     fn relatives(&self) -> Vec<(usize, f64)> {
         self.measured.iter().map(|(agents, measured)| (*agents, self.relative(measured).value)).collect()
+    }
+
+    /// Whether the loss with fewer agents than these, but more than in training, is already hopeless: even
+    /// more agents would say nothing new, at the highest cost.
+    fn hopeless_below(&self, agents: usize) -> bool {
+        let relatives = self.relatives();
+        relatives
+            .iter()
+            .any(|&(m, loss)| m > self.trained && m < agents && (loss > HOPELESS || loss.is_nan()))
     }
 
     /// The first and the last number of agents of the stable range.
