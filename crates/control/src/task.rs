@@ -351,13 +351,15 @@ impl Task {
     }
 
     /// The settings that tasks of its kind have in common: those of the heat tasks without their physics and
-    /// cases.
+    /// cases, in 1D with the view and the length of training of `own_1d.toml`.
     fn common(&self) -> Table {
-        let like = match self.dims {
-            1 => include_str!("../presets/heat1d.toml"),
-            _ => include_str!("../presets/heat2d.toml"),
+        let (like, other) = match self.dims {
+            1 => (include_str!("../presets/heat1d.toml"), include_str!("../presets/own_1d.toml")),
+            _ => (include_str!("../presets/heat2d.toml"), ""),
         };
-        let mut table: Table = like.parse().expect("the presets of the library are valid TOML");
+        let parse = |text: &str| text.parse::<Table>().expect("the presets of the library are valid TOML");
+        let mut table = parse(like);
+        crate::config::overlay(&mut table, parse(other)).expect("they have the same keys");
         table.insert("task".to_string(), Value::String(self.name.clone()));
         table.remove("physics");
         let drop = |table: &mut Table, section: &str, key: &str| {

@@ -65,7 +65,7 @@ mod tests {
             assert!(found.len() == 1 && found[0].contains(part), "{sets:?}: {found:?}");
         };
         one("heat1d", &["train.updates=20"], "train.warmup = 20");
-        one("heat1d", &["train.lr_end=0.1"], "train.lr_end = 0.1 is above train.lr = 0.002");
+        one("heat1d", &["train.lr_end=0.1"], "train.lr_end = 0.1 is above train.lr = 0.003");
         one("heat1d", &["train.lr_start=0.1"], "train.lr_start");
         one("heat1d", &["loss.track=0", "loss.terminal=0"], "loss.track and loss.terminal are 0");
         assert!(doubts("heat1d", &["loss.track=0"]).is_empty());

@@ -181,27 +181,27 @@ const METHODS: &[MethodInfo] = &[
     baseline!(
         "dpc",
         "centralised network, through the physics",
-        ["density2d", "heat2d", "heat2d-obstacles", "ks1d", "turb2d"]
+        ["density2d", "heat1d", "heat2d", "heat2d-obstacles", "ks1d", "turb2d"]
     ),
     baseline!(
         "ppo",
         "centralised network, by trial, on policy",
-        ["density2d", "heat2d", "heat2d-obstacles", "ks1d", "ks2d", "turb2d"]
+        ["density2d", "heat1d", "heat2d", "heat2d-obstacles", "ks1d", "ks2d", "turb2d"]
     ),
     baseline!(
         "td3",
         "centralised network, by trial, off policy",
-        ["density2d", "heat2d", "heat2d-obstacles", "ks1d", "ks2d", "turb2d"]
+        ["density2d", "heat1d", "heat2d", "heat2d-obstacles", "ks1d", "ks2d", "turb2d"]
     ),
     baseline!(
         "mappo",
         "shared local network, by trial, on policy",
-        ["density2d", "heat2d", "heat2d-obstacles", "ks1d", "ks2d", "turb2d"]
+        ["density2d", "heat1d", "heat2d", "heat2d-obstacles", "ks1d", "ks2d", "turb2d"]
     ),
     baseline!(
         "matd3",
         "shared local network, by trial, off policy",
-        ["density2d", "heat2d", "heat2d-obstacles", "ks1d", "ks2d", "turb2d"]
+        ["density2d", "heat1d", "heat2d", "heat2d-obstacles", "ks1d", "ks2d", "turb2d"]
     ),
 ];
 

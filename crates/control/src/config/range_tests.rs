@@ -110,7 +110,7 @@ fn some_floats_may_not_be_zero() {
 #[test]
 fn grids_resolve_the_reference_lattice() {
     refused("fkpp1d", &["grid.n=64"], "grid.n", "at least 100, the points of the reference lattice");
-    refused("ks1d", &["grid.n=64"], "grid.n", "at least 128,");
+    refused("ks1d", &["grid.n=63"], "grid.n", "at least 64,");
     refused("density2d", &["grid.n_y=24"], "grid.n_y", "set observe.n_ref_y too");
     for grid in ["grid.n=150", "grid.n=199", "grid.n=200"] {
         with("fkpp1d", &[grid]).unwrap();

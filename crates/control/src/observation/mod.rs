@@ -96,7 +96,8 @@ mod tests {
 
     #[test]
     fn a_finer_grid_is_read_at_the_reference_points() {
-        let config = Config::preset("heat1d").unwrap().with_sets(&["grid.n=199".to_string()]).unwrap();
+        let sets = ["grid.n=199", "observe.n_ref=100"].map(String::from);
+        let config = Config::preset("heat1d").unwrap().with_sets(&sets).unwrap();
         let fine: Vec<f64> = (0..199).map(f64::from).collect();
         let read = restriction(&config.axes()[0]).unwrap().apply(&fine);
         assert_eq!(read, (0..100).map(|j| f64::from(2 * j)).collect::<Vec<_>>());

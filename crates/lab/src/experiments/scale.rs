@@ -9,8 +9,8 @@ use crate::workshop::{LabError, Point, Workshop};
 /// Length, grid points, agents, size of the training pool, and batch, with as much field as the preset's.
 const SCALES: [(f64, usize, usize, usize, usize); 3] =
     [(64.0, 256, 30, 512, 11), (200.0, 512, 80, 256, 4), (500.0, 1024, 200, 128, 2)];
-/// Half of the preset's.
-const UPDATES: usize = 1000;
+/// A third of the preset's.
+const UPDATES: usize = 2000;
 /// Number of copies of the domain of the preset.
 const COPIES: [usize; 4] = [1, 3, 9, 23];
 /// Energy below which the field counts as stabilised, and the time it should take.
@@ -18,12 +18,15 @@ const BAR: (f64, f64) = (1e-4, 5.0);
 
 pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     let cases = workshop.size.pick(20, 1);
+    let preset = workshop.preset("ks1d")?;
+    // agents see as far as in the preset, as long as the grid has the points
+    let spacing = preset.grid.length / preset.observe.n_ref as f64;
     let mut points = Vec::new();
     for (length, n, agents, pool, batch) in &SCALES[..workshop.size.pick(3, 1)] {
         let mut sets = vec![
             set("grid.length", length),
             set("grid.n", n),
-            set("observe.n_ref", n),
+            set("observe.n_ref", ((length / spacing).round() as usize).min(*n)),
             set("agents", agents),
             set("data.pool", pool),
             set("data.spin_up", 200),
@@ -34,13 +37,11 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
         sets.extend(workshop.size.pick(None, Some("time.steps=20".to_string())));
         points.push(Point::new(&workshop.training("ks1d", &sets)?, cases));
     }
-    let preset = workshop.preset("ks1d")?;
     for copies in &COPIES[..workshop.size.pick(4, 2)] {
-        let n = preset.grid.n * copies;
         let sets = [
             set("grid.length", preset.grid.length * *copies as f64),
-            set("grid.n", n),
-            set("observe.n_ref", n),
+            set("grid.n", preset.grid.n * copies),
+            set("observe.n_ref", preset.observe.n_ref * copies),
             set("agents", preset.agents * copies),
             set("data.spin_up", workshop.size.pick(200, 1)),
         ];
