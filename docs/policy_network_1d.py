@@ -81,7 +81,7 @@ def act(p, config, z, target, xi):
         h = np.hstack([windows(field, *cut) @ matrix for field in fields])
         for layer in ("branch.0", "branch.1"):
             h = h @ p[layer + ".w"] + p[layer + ".b"]
-            h = np.tanh(h / (np.linalg.norm(h, axis=1, keepdims=True) + 1))
+            h = np.tanh(h / (net["softnorm"] * np.linalg.norm(h, axis=1, keepdims=True) + 1))
         return np.tanh(np.hstack([h, t]) @ p["merge.w"] + p["merge.b"])
     y = (met(e) - met(0 * e)) @ p["head.w"] if net["rest"] else met(e) @ p["head.w"] + p["head.b"]
     share = see["crowd_ref"] / rho[:, 0] if net["share"] == "crowd" else 1

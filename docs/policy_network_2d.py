@@ -103,7 +103,8 @@ def act(p, config, z, target, xi):
             mode = "constant" if own else "wrap" if ring else "edge"
             h = convolve(h, p[f"conv.{k}.w"], p[f"conv.{k}.b"], mode)
         h = (h if own else patches(h, *cut)).reshape(len(xi), -1)
-        h = np.tanh((h / (np.linalg.norm(h, axis=1, keepdims=True) + 1)) @ p["branch.w"] + p["branch.b"])
+        h = h / (net["softnorm"] * np.linalg.norm(h, axis=1, keepdims=True) + 1)
+        h = np.tanh(h @ p["branch.w"] + p["branch.b"])
         return np.tanh(np.hstack([h, t]) @ p["merge.w"] + p["merge.b"])
     y = (met(e) - met(0 * e)) @ p["head.w"] if net["rest"] else met(e) @ p["head.w"] + p["head.b"]
     share = see["crowd_ref"] / rho if net["share"] == "crowd" else 1

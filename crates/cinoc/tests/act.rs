@@ -199,7 +199,7 @@ fn bad_files_are_refused_in_one_line() {
     let write = |name: &str, contents: &str| fs::write(at.join(name), contents).unwrap();
     write("z.csv", &"0.1\n".repeat(100));
     write("plane.csv", &"0.1,0.2\n".repeat(50));
-    write("some.csv", &"0.1\n".repeat(80));
+    write("some.csv", &"0.1\n".repeat(30));
     write("nan.csv", &format!("{}nan\n", "0.1\n".repeat(99)));
     write("head.csv", "z\n0.1\n");
     write("outside.json", "[0.5, 1.5]");
@@ -216,10 +216,10 @@ fn bad_files_are_refused_in_one_line() {
     with(&["--field", "z.npy"], &["z.npy", "numpy.save"]);
     with(&["--field", "z.csv"], &["heat1d tracks a target", "--target FILE"]);
     with(&["--field", "plane.csv"], &["plane.csv", "[50, 2]", "must be [n]"]);
-    with(&["--field", "some.csv"], &["some.csv", "grid.n = 80", "at least 100"]);
+    with(&["--field", "some.csv"], &["some.csv", "grid.n = 30", "at least 34"]);
     with(&["--field", "nan.csv"], &["nan.csv", "index 99", "NaN"]);
     with(&["--field", "head.csv"], &["head.csv", "line 1", "begin headings with #"]);
-    with(&["--field", "z.csv", "--target", "some.csv"], &["some.csv", "[80, 1]", "must be [100]"]);
+    with(&["--field", "z.csv", "--target", "some.csv"], &["some.csv", "[30, 1]", "must be [100]"]);
     with(&[&field[..], &["--positions", "outside.json"]].concat(), &["agent 1", "x = 1.5", "[0, 1]"]);
     with(&[&field[..], &["--positions", "none.json"]].concat(), &["none.json", "no numbers"]);
     with(&[&field[..], &["--positions", "plane.csv"]].concat(), &["plane.csv", "must be [agents]"]);

@@ -43,7 +43,7 @@ fn what_cannot_be_exported_is_refused_in_one_line() {
     assert!(baseline.status.success(), "{}", text(&baseline.stderr));
     refused(folder, &export("run"), 2, &["method dpc cannot be exported", "cinoc train TASK"]);
     refused(folder, &export("nothing"), 2, &["nothing"]);
-    let other_grid = ["export", &heat, "--onnx", "policy.onnx", "--set", "grid.n=80"];
+    let other_grid = ["export", &heat, "--onnx", "policy.onnx", "--set", "grid.n=30"];
     refused(folder, &other_grid, 2, &["grid.n"]);
     let other_network = ["export", &heat, "--onnx", "policy.onnx", "--set", "observe.gradient=true"];
     refused(folder, &other_network, 2, &["the network of a trained policy is fixed"]);
