@@ -90,7 +90,7 @@ fn an_extended_run_has_the_bits_of_one_with_the_same_parts() {
     let short = fs::read(at.join("run/policy.safetensors")).unwrap();
     refused(at, &["train", "--resume", "run", "--updates", "4"], &["6 updates", "new total"]);
     refused(at, &["train", "--resume", "run", "--seed", "4"], &["leave out --seed"]);
-    refused(at, &["train", "--resume", "run", "--set", "train.lr=0.5"], &["lr = 0.002 there, lr = 0.5 here"]);
+    refused(at, &["train", "--resume", "run", "--set", "train.lr=0.5"], &["lr = 0.003 there, lr = 0.5 here"]);
     refused(at, &["train", "fkpp1d", "--resume", "run"], &["a run of heat1d, not of fkpp1d"]);
     refused(at, &["train", "--resume", "absent"], &["holds no run"]);
     refused(at, &["train"], &["name a task", "fkpp1d"]);

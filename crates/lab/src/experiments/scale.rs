@@ -6,9 +6,10 @@ use crate::numbers::number;
 use crate::results::{Chart, Curve, Table};
 use crate::workshop::{LabError, Point, Workshop};
 
-/// Length, grid points, agents, size of the training pool, and batch, with as much field as the preset's.
-const SCALES: [(f64, usize, usize, usize, usize); 3] =
-    [(64.0, 256, 30, 512, 11), (200.0, 512, 80, 256, 4), (500.0, 1024, 200, 128, 2)];
+/// Length, grid points, agents, size of the training pool, and batch, with as much field as the preset's. The
+/// paper's third domain, L = 500 with 200 agents, is left to the policy of the preset: training there took
+/// more than four minutes on a GPU.
+const SCALES: [(f64, usize, usize, usize, usize); 2] = [(64.0, 256, 30, 512, 11), (200.0, 512, 80, 256, 4)];
 /// A third of the preset's.
 const UPDATES: usize = 2000;
 /// Number of copies of the domain of the preset.
@@ -22,7 +23,7 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
     // agents see as far as in the preset, as long as the grid has the points
     let spacing = preset.grid.length / preset.observe.n_ref as f64;
     let mut points = Vec::new();
-    for (length, n, agents, pool, batch) in &SCALES[..workshop.size.pick(3, 1)] {
+    for (length, n, agents, pool, batch) in &SCALES[..workshop.size.pick(2, 1)] {
         let mut sets = vec![
             set("grid.length", length),
             set("grid.n", n),
