@@ -384,7 +384,7 @@ mod tests {
         else {
             panic!("another training went on in this folder");
         };
-        assert_eq!(difference, "lr = 0.002 there, lr = 0.5 here");
+        assert_eq!(difference, "lr = 0.003 there, lr = 0.5 here");
     }
 
     #[test]
