@@ -193,11 +193,7 @@ fn what_cannot_be_set_up_is_told_with_its_reason() {
     };
     refused(CinocOptions { abi_version: 77, ..options(2) }, CINOC_ERROR_ABI, &["77", "header"]);
     refused(CinocOptions { abi_version: 0, ..options(2) }, CINOC_ERROR_ABI, &[]);
-    refused(
-        CinocOptions { grid_x: 30, ..options(2) },
-        CINOC_ERROR_SETTINGS,
-        &["grid.n = 30", "at least 34"],
-    );
+    refused(CinocOptions { grid_x: 30, ..options(2) }, CINOC_ERROR_SETTINGS, &["grid.n = 30", "at least 34"]);
     refused(CinocOptions { grid_y: 100, ..options(2) }, CINOC_ERROR_SETTINGS, &["grid_y is 100", "1D"]);
     refused(CinocOptions { max_memory_mb: 1, ..options(2) }, CINOC_ERROR_MEMORY, &["max_memory_mb is 1"]);
     refused(options(u32::MAX), CINOC_ERROR_SETTINGS, &["agents = 4294967295"]);
