@@ -225,7 +225,7 @@ fn bad_files_are_refused_in_one_line() {
     with(&[&field[..], &["--positions", "plane.csv"]].concat(), &["plane.csv", "must be [agents]"]);
     with(&[&field[..], &["--positions", "z.csv", "--agents", "3"]].concat(), &["100 agents", "must be of 3"]);
     with(&[&field[..], &["--agents", "0"]].concat(), &["agents = 0"]);
-    with(&[&field[..], &["--set", "policy.softnorm=false"]].concat(), &["network", "fixed"]);
+    with(&[&field[..], &["--set", "policy.softnorm=true"]].concat(), &["network", "fixed"]);
     with(&[&field[..], &["--set", "grid.n=199"]].concat(), &["z.csv", "[100, 1]", "must be [199]"]);
     with(&[&field[..], &["--agents", "1000000000"]].concat(), &["memory"]);
     refused(at, &["act", "absent", "--field", "z.csv"], 2, &["absent", "not found"]);

@@ -401,6 +401,16 @@ fn rod() -> Task {
 }
 
 #[test]
+fn tasks_of_users_start_with_a_narrow_view_and_a_short_training() {
+    let (own, heat) = (rod().config().unwrap(), Config::preset("heat1d").unwrap());
+    assert_eq!(own.observe.around, Around::Window { window: 8, points: 20 });
+    assert_eq!((own.train.batch, own.train.updates, own.policy.softnorm), (32, 600, true));
+    // the rest is that of heat1d
+    assert_eq!((&own.grid, &own.time, &own.actuation), (&heat.grid, &heat.time, &heat.actuation));
+    assert_eq!((own.observe.crowd_ref, own.policy.share), (heat.observe.crowd_ref, heat.policy.share));
+}
+
+#[test]
 fn tasks_that_nothing_can_be_run_with_are_refused() {
     assert!(rod().config().is_ok());
     let refused = |task: Task, part: &str| {
