@@ -97,7 +97,7 @@ fn an_extended_run_has_the_bits_of_one_with_the_same_parts() {
     done(at, &["train", "--resume", "run", "--updates", "10"]);
     assert_eq!(fs::read(at.join("run/policy-6.safetensors")).unwrap(), short, "the earlier policy is kept");
     let rates: Vec<f64> = metrics(at, "run").iter().map(|line| line["lr"].as_f64().unwrap()).collect();
-    assert!(rates.len() == 10 && rates[5] == 1e-5 && rates[6] == 1e-5 && rates[8] == 2e-3, "{rates:?}");
+    assert!(rates.len() == 10 && rates[5] == 1e-5 && rates[6] == 1e-5 && rates[8] == 3e-3, "{rates:?}");
 
     let once = [&["train", "heat1d", "--out", "once", "--updates", "10"], &TINY[..]].concat();
     done(at, &[&once[..], &["--set", "train.extended_at=[6]"]].concat());

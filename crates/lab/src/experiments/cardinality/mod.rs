@@ -22,6 +22,8 @@ use sweeps::{SWEEPS, Sweep};
 
 /// Largest stable loss, relative to that of the reference.
 pub(super) const STABLE: f64 = 2.5;
+/// In 2D swarms of up to so many agents are measured on more cases: they are cheap, and their ranges end there.
+const FEW: usize = 32;
 /// From this number of agents in 2D fewer cases are measured, because rollouts take long.
 const MANY: usize = 300;
 /// Loss, relative to that with the trained number of agents, after which so many agents are not increased.
@@ -39,6 +41,7 @@ pub(super) fn run_paper(workshop: &Workshop<'_>) -> Result<Found, LabError> {
 fn cases(dims: usize, agents: usize) -> usize {
     match (dims, agents) {
         (1, _) => 100,
+        (_, ..=FEW) => 200,
         (_, ..MANY) => 50,
         _ => 16,
     }
@@ -75,8 +78,8 @@ fn found(workshop: &Workshop<'_>, preset: Preset) -> Result<Found, LabError> {
     };
     Ok(Found {
         protocol: format!(
-            "{policies}; nothing is rescaled or retrained. Cases of the test pool: 100 in 1D, 50 in 2D, 16 \
-             in 2D from {MANY} agents on. Percentages are ratios of means over the same cases; intervals \
+            "{policies}; nothing is rescaled or retrained. Cases of the test pool: 100 in 1D; in 2D 200 \
+             up to {FEW} agents, 16 from {MANY} agents on, else 50. Percentages are ratios of means over the same cases; intervals \
              are 95 % bootstrap over cases. Neighbouring numbers of agents differ by a factor of at most \
              1.25, or by one agent, around the ends of the required range, around the ends of the \
              measured range, and from the lower end to above the trained number. In 2D from {MANY} agents \
@@ -367,6 +370,7 @@ mod tests {
 
     #[test]
     fn large_swarms_in_2d_have_fewer_cases() {
-        assert_eq!([cases(1, 1000), cases(2, 299), cases(2, 300)], [100, 50, 16]);
+        let numbers = [cases(1, 1000), cases(2, 32), cases(2, 33), cases(2, 299), cases(2, 300)];
+        assert_eq!(numbers, [100, 200, 50, 50, 16]);
     }
 }
