@@ -144,8 +144,11 @@ def observations(policy: cinoc.Policy, given: dict[str, Array]) -> dict[str, Arr
     see, grid = config["observe"], config["grid"]
     z, target, xi = field["z"], field["target"], field["xi"]
     ring, linear = config["task"] in ("ks1d", "turb2d"), see["sampling"] == "linear"
-    density = (see["n_ref"] - (not ring)) / grid["length"]
+    cells = see["n_ref"] - (not ring)
+    density = cells / grid["length"]
     script = import_module(f"policy_network_{z.ndim}d")
+    for axis in range(z.ndim):
+        z, target = (script.on_lattice(values, cells, ring, axis) for values in (z, target))
     slopes = script.differences(z - target, ring)
     fields = [z - target] + (list(slopes) if z.ndim == 2 else [slopes]) * see["gradient"]
     fields += [target] * bool(see.get("target"))
@@ -192,7 +195,7 @@ def test_what_cannot_be_exported_is_refused() -> None:
     assert not Path("policy.onnx").exists()
     policy = cinoc.Policy("heat1d")
     with pytest.raises(cinoc.ConfigError, match="grid.n"):
-        policy.export_onnx("policy.onnx", config={"grid.n": 80})
+        policy.export_onnx("policy.onnx", config={"grid.n": 30})
     with pytest.raises(cinoc.RunError, match="its directory does not exist"):
         policy.export_onnx("nowhere/policy.onnx")
 

@@ -24,9 +24,14 @@ HERE = Path(__file__).name
 
 
 class Rod(cinoc.PDE):
-    """`heat1d`, written in Python."""
+    """`heat1d`, written in Python, with its view and its network."""
 
-    preset = {"physics": {"nu": 0.2}, "data": {"length": 0.2}}
+    preset = {
+        "physics": {"nu": 0.2},
+        "data": {"length": 0.2},
+        "observe": {"window": 20, "n_ref": 34},
+        "policy": {"softnorm": False},
+    }
 
     def setup(self) -> None:
         weight = self.dt * self.physics.nu / 2.0
