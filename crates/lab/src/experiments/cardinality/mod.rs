@@ -22,7 +22,7 @@ use sweeps::{SWEEPS, Sweep};
 
 /// Largest stable loss, relative to that of the reference.
 pub(super) const STABLE: f64 = 2.5;
-/// In 2D swarms of up to so many agents are measured on more cases: they are cheap, and their ranges end there.
+/// In 2D swarms of up to so many agents are measured on more cases: they are cheap, and ranges end there.
 const FEW: usize = 32;
 /// From this number of agents in 2D fewer cases are measured, because rollouts take long.
 const MANY: usize = 300;
@@ -79,8 +79,8 @@ fn found(workshop: &Workshop<'_>, preset: Preset) -> Result<Found, LabError> {
     Ok(Found {
         protocol: format!(
             "{policies}; nothing is rescaled or retrained. Cases of the test pool: 100 in 1D; in 2D 200 \
-             up to {FEW} agents, 16 from {MANY} agents on, else 50. Percentages are ratios of means over the same cases; intervals \
-             are 95 % bootstrap over cases. Neighbouring numbers of agents differ by a factor of at most \
+             up to {FEW} agents, 16 from {MANY} agents on, else 50. Percentages are ratios of \
+             means over the same cases; intervals are 95 % bootstrap over cases. Neighbouring numbers of agents differ by a factor of at most \
              1.25, or by one agent, around the ends of the required range, around the ends of the \
              measured range, and from the lower end to above the trained number. In 2D from {MANY} agents \
              on, numbers above one whose loss is more than {HOPELESS} times that with the trained number \
