@@ -117,7 +117,8 @@ pub(super) fn run(workshop: &Workshop<'_>) -> Result<Found, LabError> {
         protocol: format!(
             "fkpp1d and heat1d trained for every kernel width (300 updates, the preset's number of agents; \
              heat1d with the view and the training of an earlier preset; observe.crowd_ref \
-             scales with sigma, like the density of the same swarm in units of its kernel), measured on 100 cases of the test pool with {FEWEST} agents up to the trained number; \
+             scales with sigma, like the density of the same swarm in units of its kernel), measured on \
+             100 cases of the test pool with {FEWEST} agents up to the trained number; \
              neighbouring numbers differ by a factor of at most 1.25 or by one agent. Stable is at most {} % \
              of the loss with the trained number, seed by seed. Numbers are {}.",
             100.0 * STABLE,
