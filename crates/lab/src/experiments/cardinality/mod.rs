@@ -83,8 +83,8 @@ fn found(workshop: &Workshop<'_>, preset: Preset) -> Result<Found, LabError> {
              means over the same cases; intervals are 95 % bootstrap over cases. Neighbouring \
              numbers of agents differ by a factor of at most 1.25, or by one agent, around the ends of the \
              required range, around the ends of the measured range, and from the lower end to \
-             above the trained number. In 2D from {MANY} agents on, numbers above one whose loss is more than \
-             {HOPELESS} times that with the trained number are left out."
+             above the trained number. In 2D from {MANY} agents on, numbers above one whose loss is more \
+             than {HOPELESS} times that with the trained number are left out."
         ),
         findings,
         tables: vec![ranges, curves],
