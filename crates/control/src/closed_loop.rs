@@ -14,6 +14,7 @@
 //! | `target` | fixed, or a sequence if targets move | always |
 //! | `sensor_noise` per point, `actuator_noise` per agent: N(0, 1) | sequence | their deviation is above 0 |
 //! | `alive`, 1 or 0 per agent | sequence | `failure.share`, or in training `train.failure` or `train.more` |
+//! | the same | fixed | in training, if agents fail from the start |
 //! | `importance`, a factor on the errors of a case | fixed | `train.hold` is above 0, with an objective |
 //!
 //! An agent may stand for any number of agents, its weight: what it does to the field and how much it counts
@@ -25,7 +26,7 @@
 //! this step. Everything but the noise and the cell of a window is differentiated.
 
 use crate::actuation::Actuation;
-use crate::config::Config;
+use crate::config::{Config, FailureFrom};
 use crate::data::Targets;
 use crate::disturbance::RandomInput;
 use crate::moments::{Coordinates, Moments};
@@ -62,6 +63,8 @@ pub struct StepInputs {
     pub start: Option<Input>,
     /// How much the errors of a case count.
     pub importance: Option<Input>,
+    /// Who is at work, where that does not change during a rollout.
+    pub living: Option<Input>,
     /// Noise and failures.
     pub random: Vec<(RandomInput, Input)>,
 }
@@ -69,8 +72,8 @@ pub struct StepInputs {
 impl StepInputs {
     /// The inputs that are given before the first step, if the target is fixed.
     pub fn before_first_step(&self) -> impl Iterator<Item = Input> {
-        let StepInputs { z, target, xi, previous_v, start, importance, random: _ } = *self;
-        [Some(z), Some(target), xi, previous_v, start, importance].into_iter().flatten()
+        let StepInputs { z, target, xi, previous_v, start, importance, living, random: _ } = *self;
+        [Some(z), Some(target), xi, previous_v, start, importance, living].into_iter().flatten()
     }
 }
 
@@ -140,6 +143,7 @@ pub fn uncontrolled_trace(config: &Config, targets: Targets) -> TracedStep {
         previous_v: None,
         start: None,
         importance: None,
+        living: None,
         random: Vec::new(),
     };
     TracedStep { trace: tracer.finish(), inputs, terms: Vec::new(), records }
@@ -165,8 +169,11 @@ fn control_step<'t>(
         .map(|each| Weights { each: tracer.constant(1, agents, each.to_vec()), total: each.iter().sum() });
 
     let mut random = Vec::new();
-    let alive =
-        failing(config, terms).then(|| random_input(tracer, RandomInput::Alive, 1, agents, &mut random));
+    let trains = terms && matches!(decides, Decides::Policy(_));
+    let living = (trains && failing_from_start(config)).then(|| tracer.fixed("alive", 1, agents));
+    let alive = living.or_else(|| {
+        failing(config, terms).then(|| random_input(tracer, RandomInput::Alive, 1, agents, &mut random))
+    });
     let decided = match decides {
         Decides::Policy(policy) => {
             let seen = with_noise(z, RandomInput::SensorNoise, config.noise.sensor, &mut random);
@@ -224,6 +231,7 @@ fn control_step<'t>(
         previous_v: previous_v.map(Var::input),
         start: start.map(Var::input),
         importance: importance.map(Var::input),
+        living: living.map(Var::input),
         random,
     };
     (inputs, terms, records)
@@ -323,6 +331,12 @@ fn disturbed<'t>(
         Some(alive) => (decided.map(|value| alive * value), applied.map(|value| alive * value)),
         None => (decided, applied),
     }
+}
+
+/// Whether those that fail or are missing in training do so from the start.
+fn failing_from_start(config: &Config) -> bool {
+    let from_start = config.train.failure_from == FailureFrom::Start && config.failure.share == 0.0;
+    from_start && failing(config, true)
 }
 
 /// Whether agents can fail or be missing: in evaluation by `failure.share`, in training by `train.failure`

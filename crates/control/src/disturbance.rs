@@ -4,7 +4,7 @@
 //! cases are grouped.
 
 use crate::agents::start_positions;
-use crate::config::Config;
+use crate::config::{Config, FailureFrom};
 use crate::random::{Purpose, stream};
 use cinoc_pde::random_field::normals;
 use rand::Rng;
@@ -142,17 +142,18 @@ impl Disturbance {
                 )
             }
             RandomInput::Alive => {
-                let mut swarm = self.swarm(config, sample, rounds);
-                let failed = index::sample(&mut swarm.rng, swarm.agents, swarm.failing).into_vec();
+                let swarm = self.swarm(config, sample, rounds);
                 let from = if rounds > 0 { 0 } else { swarm.step };
-                let mut alive = vec![1.0; steps * places];
-                for (step, row) in alive.chunks_exact_mut(places).enumerate() {
-                    row[swarm.agents..].fill(0.0);
-                    failed.iter().filter(|_| step >= from).for_each(|&agent| row[agent] = 0.0);
-                }
-                alive
+                let [before, after] = swarm.alive(places);
+                (0..steps).flat_map(|step| if step < from { &before } else { &after }).copied().collect()
             }
         }
+    }
+
+    /// Who is at work in a sample whose agents fail from the start: 1 per agent at work, 0 per failed agent.
+    pub(crate) fn living(&self, config: &Config, sample: usize, rounds: usize) -> Vec<f64> {
+        let [_, after] = self.swarm(config, sample, rounds).alive(config.agents + self.spare);
+        after
     }
 
     /// The swarm of a sample that began so many `rounds` before.
@@ -169,7 +170,10 @@ impl Disturbance {
         }
         let share = low + (high - low) * rng.random::<f64>();
         // half of the cases lose agents at the start
-        let step = rng.random_range(0..=steps).saturating_sub(steps / 2);
+        let step = match rng.random_range(0..=steps).saturating_sub(steps / 2) {
+            step if config.train.failure_from == FailureFrom::Random => step,
+            _ => 0,
+        };
         let fewer = config.train.fewer > 0.0 && rng.random::<f64>() < config.train.fewer;
         let missing = match (fewer, self.spare) {
             (false, _) => 0.0,
@@ -192,6 +196,17 @@ struct Swarm {
     step: usize,
     /// Tells which ones.
     rng: ChaCha8Rng,
+}
+
+impl Swarm {
+    /// 1 per agent at work and 0 per other of so many places: before some fail, and after.
+    fn alive(mut self, places: usize) -> [Vec<f64>; 2] {
+        let mut before = vec![1.0; places];
+        before[self.agents..].fill(0.0);
+        let mut after = before.clone();
+        index::sample(&mut self.rng, self.agents, self.failing).iter().for_each(|failed| after[failed] = 0.0);
+        [before, after]
+    }
 }
 
 #[cfg(test)]
@@ -226,6 +241,19 @@ mod tests {
         assert!((20..=48).contains(&at_once), "{at_once}");
         assert!(losses.contains(&2.0) && losses.contains(&10.0), "{losses:?}");
         assert!(losses.iter().all(|loss| (2.0..=10.0).contains(loss)), "{losses:?}");
+    }
+
+    #[test]
+    fn the_same_agents_fail_from_the_start() {
+        let sets = ["train.failure=[0.1, 0.5]", "failure.share=0"].map(String::from);
+        let later = config().with_sets(&sets).unwrap();
+        let at_once = later.with_sets(&["train.failure_from=start".to_string()]).unwrap();
+        let training = Disturbance::training(1, 0, 64);
+        for sample in 0..64 {
+            let living = training.living(&at_once, sample, 0);
+            assert_eq!(training.draw(&at_once, RandomInput::Alive, sample, 0), living.repeat(5));
+            assert_eq!(training.draw(&later, RandomInput::Alive, sample, 0)[80..], living);
+        }
     }
 
     #[test]

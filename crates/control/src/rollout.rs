@@ -227,7 +227,7 @@ impl<T: Real> ClosedLoop<T> {
     /// [`ClosedLoop::go_on`].
     pub fn batch_of(&self, cases: &Cases, which: &[Rollout], disturbance: Disturbance) -> Batch<T> {
         assert_eq!(cases.n, self.config.state_size(), "cases whose states have {} numbers", cases.n);
-        let StepInputs { z, target, xi, previous_v, start, importance, random } = &self.inputs;
+        let StepInputs { z, target, xi, previous_v, start, importance, living, random } = &self.inputs;
         let mut values = Vec::new();
         let mut give = |input: Input, of_sample: &dyn Fn(usize, &Rollout) -> Vec<f64>| {
             let mut all: Vec<T> = Vec::new();
@@ -255,6 +255,9 @@ impl<T: Real> ClosedLoop<T> {
         }
         importance.iter().for_each(|input| give(*input, &|_, _| vec![1.0]));
         previous_v.iter().for_each(|input| give(*input, &|_, _| vec![0.0; input.size()]));
+        living.iter().for_each(|input| {
+            give(*input, &|sample, rollout| disturbance.living(&self.config, sample, rollout.rounds));
+        });
         for &(what, input) in random {
             give(input, &|sample, rollout| disturbance.draw(&self.config, what, sample, rollout.rounds));
         }

@@ -4,6 +4,7 @@ use cinoc_adjoint::{Strategy, Threads};
 use cinoc_control::agents::start_positions;
 use cinoc_control::closed_loop::StepInputs;
 use cinoc_control::disturbance::RandomInput;
+use cinoc_control::rollout::Rollout;
 use cinoc_control::{Cases, ClosedLoop, Config, Decision, Disturbance, Pool, Purpose, policy, random};
 
 fn config(task: &str, sets: &[&str]) -> Config {
@@ -381,6 +382,36 @@ fn cases_with_more_agents_are_trained_on() {
     let largest = mean.iter().fold(0.0f64, |most, g| most.max(g.abs()));
     let apart = mean.iter().zip(&together.params).fold(0.0f64, |most, (a, b)| most.max((a - b).abs()));
     assert!(apart < 1e-9 * largest, "{apart} of {largest}");
+}
+
+/// Agents that are told once who is at work do what they do if they are told in every step.
+#[test]
+fn failures_from_the_start_give_the_gradient_of_those_that_began_before() {
+    for (task, more) in [("ks1d", "train.more=1"), ("heat1d", "train.more=0"), ("ks2d", "train.more=0")] {
+        let gradient = |from: &str| {
+            let failures = ["train.failure=[0.2, 0.5]", "train.fewer=0.5", "train.scatter=0", more];
+            let config =
+                config(task, &[&failures[..], &["agents=9", &format!("train.failure_from={from}")]].concat());
+            let (cases, params, batch) = (cases(&config, 4), params(&config), config.train.batch);
+            let closed_loop = ClosedLoop::<f64>::for_training(&config, 2);
+            // of what goes on, agents that failed are silent from the first step on
+            let goes_on: Vec<Rollout> = (0..4).map(|case| Rollout { case, rounds: 1 }).collect();
+            let batch = closed_loop.batch_of(&cases, &goes_on, Disturbance::training(1, 1, batch));
+            let gradient = closed_loop.gradient(&params, &batch, &Threads::one(), Strategy::Recompute);
+            (closed_loop.inputs().living.is_some(), gradient)
+        };
+        let ((told_in_every_step, each), (told_once, once)) = (gradient("random"), gradient("start"));
+        assert!(told_once && !told_in_every_step);
+        assert!(
+            (each.loss - once.loss).abs() < 1e-12 * each.loss.abs(),
+            "{task}: {} {}",
+            each.loss,
+            once.loss
+        );
+        let largest = each.params.iter().fold(0.0f64, |most, g| most.max(g.abs()));
+        let apart = each.params.iter().zip(&once.params).fold(0.0f64, |most, (a, b)| most.max((a - b).abs()));
+        assert!(apart < 1e-10 * largest, "{task}: {apart} of {largest}");
+    }
 }
 
 #[test]

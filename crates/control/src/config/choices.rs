@@ -111,6 +111,19 @@ pub enum Starts {
     Square,
 }
 
+/// `train.failure_from`: when agents of a training case fail.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FailureFrom {
+    /// From a random step on: half of the cases lose them at the start, the others during the first half of the
+    /// rollout.
+    #[default]
+    Random,
+    /// From the start. What static agents know of each other then does not change during a rollout, and is computed
+    /// once.
+    Start,
+}
+
 /// `policy.share`: how agents that reach the same point share the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

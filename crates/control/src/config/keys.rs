@@ -319,6 +319,12 @@ pub const KEYS: &[Key] = &[
     Key::new("train.scatter", "", Within(0.0, 1.0), "share of training cases whose agents start elsewhere"),
     Key::new("train.failure", "", Any, "range of the share of agents that fail in a training case; below 1"),
     Key::new(
+        "train.failure_from",
+        "",
+        Words(&["random", "start"]),
+        "when they fail: from a random step on, or from the start, which is cheaper with static agents",
+    ),
+    Key::new(
         "train.fewer",
         "",
         Within(0.0, 1.0),

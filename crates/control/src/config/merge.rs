@@ -111,6 +111,7 @@ pub(super) fn with_unwritten(mut given: Table) -> Table {
         train.entry("validation_cases").or_insert(Value::Integer(0));
         train.entry("extended_at").or_insert(Value::Array(Vec::new()));
         train.entry("more").or_insert(Value::Float(0.0));
+        train.entry("failure_from").or_insert(Value::String("random".to_string()));
     }
     if let Some(Value::Table(policy)) = given.get_mut("policy") {
         policy.entry("rest").or_insert(Value::Boolean(false));

@@ -129,7 +129,7 @@ pub struct OffPolicy {
     /// Share of what is tried, at random or around the policy, that all agents do together: what a swarm does
     /// as one is not found out by agents that try on their own. Not written down where there is none, as in
     /// configs from before there was a choice.
-    #[serde(default, skip_serializing_if = "super::is_zero")]
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub together: f64,
     /// Standard deviation of target smoothing.
     pub smooth: f64,

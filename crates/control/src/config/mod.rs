@@ -25,7 +25,8 @@ mod tests;
 
 pub use axis::ReferenceAxis;
 pub use choices::{
-    Decay, Filter, Fusion, Layout, Normalization, Padding, Sampling, Share, Starts, TrunkBase, View,
+    Decay, FailureFrom, Filter, Fusion, Layout, Normalization, Padding, Sampling, Share, Starts, TrunkBase,
+    View,
 };
 pub use error::ConfigError;
 pub use keys::{KEYS, Key};
@@ -267,7 +268,7 @@ impl Config {
     }
 }
 
-/// Whether a share says nothing, and is not written.
-fn is_zero(share: &f64) -> bool {
-    *share == 0.0
+/// Whether a setting says nothing. It is not written then, so that configs made before it existed read the same.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

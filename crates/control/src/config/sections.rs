@@ -1,7 +1,8 @@
 //! The sections of a [`Config`](super::Config), one per table of a settings file.
 
 use super::{
-    Decay, Filter, Fusion, Layout, Normalization, Padding, Sampling, Share, Starts, TrunkBase, Values, View,
+    Decay, FailureFrom, Filter, Fusion, Layout, Normalization, Padding, Sampling, Share, Starts, TrunkBase,
+    Values, View,
 };
 use serde::{Deserialize, Serialize};
 
@@ -267,17 +268,18 @@ pub struct Train {
     /// Share of training cases whose agents start elsewhere: those that move anywhere, static ones on a
     /// lattice that is moved as a whole.
     pub scatter: f64,
-    /// Range of the share of agents that fail in a training case, from a random step on: half of the cases
-    /// lose them at the start, the others during the first half of the rollout. [`Failure::share`] comes
-    /// first.
+    /// Range of the share of agents that fail in a training case. [`Failure::share`] comes first.
     pub failure: [f64; 2],
+    /// When they fail.
+    #[serde(default, skip_serializing_if = "super::is_default")]
+    pub failure_from: FailureFrom,
     /// Share of training cases that have fewer agents from the start, evenly placed, instead of some that
     /// fail: as many as [`Train::failure`] leaves.
     pub fewer: f64,
     /// How many more agents than the task a training case has at most, as a share of those of the task: their
     /// number is drawn for every case, and they are evenly placed. In training all failures are noticed then,
     /// because nobody may count agents that a case does not have.
-    #[serde(default, skip_serializing_if = "super::is_zero")]
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub more: f64,
     /// Share of the cases of a batch that go on where the rollout before ended, up to three times, instead of
     /// starting anew: what was reached is to be held.
@@ -291,18 +293,13 @@ pub struct Train {
     /// Updates between two checkpoints.
     pub checkpoint_every: usize,
     /// Updates between two validations; 0 for none.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "super::is_default")]
     pub validate_every: usize,
     /// Validation cases that they use; 0 for no validation.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "super::is_default")]
     pub validation_cases: usize,
     /// Totals of updates at which the training was extended. Each part has a learning-rate schedule of its
     /// own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub extended_at: Vec<usize>,
-}
-
-/// Settings of this value are not written, so that configs made before the setting existed read the same.
-fn is_zero(count: &usize) -> bool {
-    *count == 0
 }
