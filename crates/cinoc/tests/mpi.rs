@@ -16,8 +16,8 @@ fn ranks(folder: &Path, count: usize, arguments: &[&str]) -> Command {
     command.args(["--oversubscribe", "--bind-to", "none", "-n", &count.to_string()]);
     command.arg(env!("CARGO_BIN_EXE_cinoc")).args(arguments).current_dir(folder);
     command.env("CINOC_CACHE", folder.join("cache"));
-    // Open MPI keeps its sockets in one folder of the user under TMPDIR. The first mpirun makes it, the last one
-    // removes it, and of two that start at once one may fail: jobs of other tests have their own.
+    // Open MPI keeps its sockets in one folder of the user under TMPDIR. The first mpirun makes it, the last
+    // one removes it, and of two that start at once one may fail: jobs of other tests have their own.
     command.env("TMPDIR", folder);
     // tests run as any user, in containers too, with more ranks than cores
     command.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);

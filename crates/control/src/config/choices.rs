@@ -115,12 +115,12 @@ pub enum Starts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FailureFrom {
-    /// From a random step on: half of the cases lose them at the start, the others during the first half of the
-    /// rollout.
+    /// From a random step on: half of the cases lose them at the start, the others during the first half of
+    /// the rollout.
     #[default]
     Random,
-    /// From the start. What static agents know of each other then does not change during a rollout, and is computed
-    /// once.
+    /// From the start. What static agents know of each other then does not change during a rollout, and is
+    /// computed once.
     Start,
 }
 

@@ -268,7 +268,8 @@ impl Config {
     }
 }
 
-/// Whether a setting says nothing. It is not written then, so that configs made before it existed read the same.
+/// Whether a setting says nothing. It is not written then, so that configs made before it existed read the
+/// same.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
